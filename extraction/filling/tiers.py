@@ -99,7 +99,8 @@ def escalate(
     raised: dict[int, _Raised] = {}
     finals: dict[int, Result] = {}
     escalated = Escalated()
-    for at, lower in enumerate(merged):
+    for at, read in enumerate(merged):
+        lower = replace(read, filled=_unsure_of_worded(form, read.filled))
         long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
         if _is_sure(lower, tier.threshold, long.keys()):
             continue
@@ -108,7 +109,7 @@ def escalate(
         try:
             pieces = chunks_for(lower.document, filler, context, form)
             # What the first model does not know as a whole is asked as a whole.
-            below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(lower.filled) else tier.threshold
+            below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.threshold
             frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1) | lower.facts.known
             frozen = _without(frozen, long)
         except UsageError as error:
@@ -131,6 +132,15 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(one.lower, error)
     return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
+
+
+def _unsure_of_worded(form: Form, filled: Filled) -> Filled:
+    """Returns the record without confidence in texts that are to be worded, which a reader can only copy."""
+    worded = {slot.index for slot in form.slots if slot.written}
+    leaves = {
+        at: replace(leaf, confidence=0.0) if leaf.slot in worded else leaf for at, leaf in filled.leaves.items()
+    }
+    return replace(filled, leaves=leaves) if worded else filled
 
 
 def is_unknown(filled: Filled) -> bool:

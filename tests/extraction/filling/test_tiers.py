@@ -222,6 +222,20 @@ def test_a_list_that_may_lack_rows_goes_up_whole_even_if_it_is_empty() -> None:
         assert _is_sure(MergedRecord(page, replace(empty, lists={"/lines": chance})), 0.8) == sure
 
 
+def test_a_text_that_is_to_be_worded_is_the_language_models_however_sure_the_reader_is() -> None:
+    name: dict[str, Any] = {"type": ["string", "null"], "x-cinnabar-written": True}
+    form = form_of({"type": "object", "properties": {"name": name, "day": {"type": ["string", "null"]}}})
+    page = parse(b"name=Eve\nday=Monday\n", "page.txt")
+    slots = {slot.path: slot.index for slot in form.slots}
+    read = {"name": "Ada", "day": "Friday"}
+    sure = {f"/{at}": Leaf(json.dumps(one), 0.99, slot=slots[f"/{at}"]) for at, one in read.items()}
+    draft = Filled("", json.dumps(read), sure, {}, 1, 0)
+    tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True)
+    (found,), counts = escalate([MergedRecord(page, draft)], form, tier)
+    assert isinstance(found, Filled) and json.loads(found.record) == {"name": "Eve", "day": "Friday"}
+    assert (counts.documents, counts.fields) == (1, 1)
+
+
 @pytest.mark.parametrize(("longest", "whats"), [(None, ["x", "y", "z"]), (2, ["x", "y", "z"]), (1, ["a", "b"])])
 def test_a_list_too_long_for_the_stronger_model_stays_while_other_values_are_asked(
     longest: int | None, whats: list[str]
