@@ -169,7 +169,7 @@ class PagedContext:
             prompt = self._prompt(reading)
             # Half of the tokens are for prompts behind the oldest one.
             most = max(left // 2, min(left, self._traits.block)) if reading is oldest and len(readings) > 1 else left
-            end = reading.whole if prompt <= most else self._cut(reading.begin + most)
+            end = reading.whole if prompt <= most else self._cut(reading.begin, reading.begin + most)
             if end <= reading.begin or not self._extend(readings, planned, reading, end):
                 continue
             left -= min(prompt, end - reading.begin)
@@ -193,10 +193,10 @@ class PagedContext:
         many = reading.whole - reading.drafted - reading.begin
         return many if many > 2 * self._traits.block + 1 else 0
 
-    def _cut(self, end: int) -> int:
-        """Returns the last border of blocks, or of a causal text's pages, up to this position."""
-        size = self.cache.size if self._causal else self._traits.block
-        return end // size * size
+    def _cut(self, begin: int, end: int) -> int:
+        """Returns the last border of blocks up to `end`, or that of a causal text's pages if one is behind `begin`."""
+        page = end // self.cache.size * self.cache.size
+        return page if self._causal and page > begin else end // self._traits.block * self._traits.block
 
     def _room(self, wanting: tuple[CacheRow, int]) -> int:
         """Returns the pages that a row without any takes for all that it reads before it is scored."""
