@@ -180,14 +180,14 @@ def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[An
 
 
 def _text(slot: Slot, value: Any) -> str | None:
-    """Returns the canonical text of a slot's value; None for no value, for an empty text, and for one not allowed."""
+    """Returns the canonical text of a slot's value; None for no value, an empty text or "null", and one not allowed."""
     if value is None or isinstance(value, (dict, list)):
         return None
     try:
         text = scalar_text(value)
     except ValueError:  # a number of too many digits
         return None
-    empty = text == '""' and text not in slot.options
+    empty = text in ('""', '"null"') and text not in slot.options
     return None if empty or not slot.accepts(text.encode()) else text
 
 

@@ -1,7 +1,7 @@
 """Escalates unsure values of a filled form to a stronger model.
 
-Sure values are frozen in its request and written as the cheap model had them; of two calibrated models the surer one
-has the last word on the others. A surely complete list of sure rows is frozen value by value. Any other list is asked
+Sure values are frozen in its request and written as the cheap model had them; of two calibrated models both are asked,
+and the surer one has the last word. A surely complete list of sure rows is frozen value by value. Any other list is asked
 as a whole, and so are alternatives and open properties with anything in doubt. A list too long for the model stays.
 """
 
@@ -110,8 +110,11 @@ def escalate(
             pieces = chunks_for(lower.document, filler, context, form)
             # What the first model does not know as a whole is asked as a whole.
             below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.threshold
-            frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1) | lower.facts.known
-            frozen = _without(frozen, long)
+            frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1)
+            if tier.prefer_confident:
+                # A second reading that was told the first one's values is none.
+                frozen = {at: text for at, text in frozen.items() if _is_in_list(form, lower.filled.leaves[at])}
+            frozen = _without(frozen | lower.facts.known, long)
         except UsageError as error:
             # The schema leaves no room for a document in the stronger model.
             finals[at] = lower.filled if tier.prefer_confident else _internal(lower, error)
@@ -132,6 +135,10 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(one.lower, error)
     return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
+
+
+def _is_in_list(form: Form, leaf: Leaf) -> bool:
+    return leaf.slot >= 0 and "*" in form.slots[leaf.slot].path
 
 
 def _unsure_of_worded(form: Form, filled: Filled) -> Filled:

@@ -13,7 +13,7 @@ from __future__ import annotations
 ESCALATE_BELOW = 0.8
 #: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
 #: where the reader binds a table's columns once.
-MAX_ESCALATED_ROWS = 7
+MAX_ESCALATED_ROWS = 20
 
 # Long documents.
 
