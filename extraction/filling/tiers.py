@@ -1,8 +1,9 @@
 """Escalates unsure values of a filled form to a stronger model.
 
 Sure values are frozen in its request and written as the cheap model had them; of two calibrated models both are asked,
-and the surer one has the last word. A surely complete list of sure rows is frozen value by value. Any other list is asked
-as a whole, and so are alternatives and open properties with anything in doubt. A list too long for the model stays.
+and the surer one has the last word. A surely complete list of sure rows is frozen value by value. Any other list is
+asked as a whole, and so are alternatives and open properties with anything in doubt. A list too long for the model
+stays.
 """
 
 from __future__ import annotations
