@@ -8,8 +8,8 @@ rm -rf demo
 for folder in data/samples/*/docs; do
     kind=$(basename "$(dirname "$folder")")
     echo
-    echo "$kind: cinnabar extract $folder --schema $kind --out demo"
-    cinnabar extract "$folder" --schema "$kind" --out demo
+    echo "$kind: cinnabar extract $folder --schema $kind --out demo --model reader"
+    cinnabar extract "$folder" --schema "$kind" --out demo --model reader
 done
 
 unsorted=$(cinnabar sql "select string_agg(split_part(path, '/', -1), ', ' order by path) as mails
