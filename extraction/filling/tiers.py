@@ -114,7 +114,7 @@ def escalate(
             frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1)
             if tier.prefer_confident:
                 # A second reading that was told the first one's values is none.
-                frozen = {at: text for at, text in frozen.items() if _is_in_list(form, lower.filled.leaves[at])}
+                frozen = {at: text for at, text in frozen.items() if _stands(form, lower.filled.leaves[at])}
             frozen = _without(frozen | lower.facts.known, long)
         except UsageError as error:
             # The schema leaves no room for a document in the stronger model.
@@ -138,8 +138,9 @@ def escalate(
     return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
 
 
-def _is_in_list(form: Form, leaf: Leaf) -> bool:
-    return leaf.slot >= 0 and "*" in form.slots[leaf.slot].path
+def _stands(form: Form, leaf: Leaf) -> bool:
+    """Returns whether a sure value is told to a second reader all the same: one that was given, or one in a list."""
+    return leaf.origin in ("known", "fact") or (leaf.slot >= 0 and "*" in form.slots[leaf.slot].path)
 
 
 def _unsure_of_worded(form: Form, filled: Filled) -> Filled:
