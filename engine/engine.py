@@ -37,7 +37,7 @@ class Engine:
     """Fills forms with a model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, passages and slots together; without it the device decides. steps: replaces that
-    of `effort`. part: the part of the code that the model is of (engine/version.py). `timings` has the seconds spent so
+    of `effort`. `timings` has the seconds spent so
     far in each stage. Raises UsageError for an unknown effort or a budget below one token.
     """
 
@@ -48,7 +48,6 @@ class Engine:
         token_budget: int | None = None,
         *,
         steps: int | None = None,
-        part: str = "reader",
     ) -> None:
         if token_budget is None:
             token_budget = _TOKENS if model.device.type == "cpu" else _TOKENS_OF_ACCELERATOR
@@ -56,13 +55,13 @@ class Engine:
             raise UsageError(f"token budget: expected at least 1, got {token_budget}")
         self.model = model
         self.effort = effort_of(effort, steps)
-        self.token_budget, self._part = token_budget, part
+        self.token_budget = token_budget
         self.timings = dict.fromkeys(("encode", "rows", "score", "commit"), 0.0)
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the model and of everything in the engine that a record depends on."""
-        return engine_fingerprint(self.model.fingerprint, self.effort, self._part)
+        return engine_fingerprint(self.model.fingerprint, self.effort, "reader")
 
     @property
     def context_tokens(self) -> int:

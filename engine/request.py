@@ -28,7 +28,7 @@ class Passage:
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
     headers: the characters [start, end) of `text` that are headers of mails, but for their subjects. `locale` has the
     conventions of the whole document; None if this text alone tells them. `marked` has by JSON pointer the characters
-    that another model was not sure of: they are tried first, which changes no value.
+    that another model read: drafts begin with them, which changes no value.
     """
 
     digest: str

@@ -14,12 +14,15 @@ from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, 
 from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
+from cinnabar.engine.diffusion.contexts import most_pages
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.diffusion.drafts import is_drafted
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.engine import ALONE, failure_of, out_of_memory
 from cinnabar.engine.few_shot import Examples
+from cinnabar.engine.models.language.cache import PAGE
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.request import Passage, text_passage
@@ -30,7 +33,7 @@ from cinnabar.errors import NotAccepted
 class LanguageChat(DocumentChat):
     """Answers requests with one language model: as tasks of its engine, or from a document.
 
-    engine: of the model, with the denoiser of its tasks. The others are those of `DocumentChat`.
+    engine: of the model, which decodes tasks too. The others are those of `DocumentChat`.
     """
 
     abilities: frozenset[Ability] = frozenset({"extract", "chat", "tools", "fim", "edit"})
@@ -106,11 +109,18 @@ def shared_language_engine(
     chats: whether it decodes tasks, too. The others are those of `SharedEngine` and `DiffusionEngine`.
     """
     # Forms have a cache of their own, so that they are filled between two passes of a long chat.
-    own = Denoiser(model.decoder, model.tokenizer)
+    pages = None
+    if chats and model.decoder.device.type != "cpu":
+        # Both are made at once there, each with half of the memory for keys.
+        dtype = model.decoder.model.norm.weight.dtype
+        pages = max(most_pages(model.traits, dtype, model.decoder.device, PAGE) // 2, 1)
+    own = Denoiser(model.decoder, model.tokenizer, pages=pages)
     return SharedEngine(
         lambda effort: DiffusionEngine(model, effort, calibration=calibration, examples=examples, denoiser=own),
         seconds,
-        tasks=TaskStream(Denoiser(model.decoder, model.tokenizer), seconds) if chats else None,
+        # A batch gains little there, and all of it is as late as its slowest record.
+        shares=not is_drafted(model.decoder),
+        tasks=TaskStream(Denoiser(model.decoder, model.tokenizer, pages=pages), seconds) if chats else None,
     )
 
 

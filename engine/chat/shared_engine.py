@@ -84,7 +84,8 @@ class SharedEngine:
     """Engines of one model, one for each effort, and the thread that does what waits for them.
 
     engine_of: makes the engine of an effort. max_seconds: of work on a batch, then on each of its requests alone; None
-    sets no limit. tasks: decodes those of `decode`. The results are those of an engine that is asked one request at a
+    sets no limit. shares: whether requests gain by sharing a batch; else each is one of its own, so that others wait
+    less. tasks: decodes those of `decode`. The results are those of an engine that is asked one request at a
     time.
     """
 
@@ -92,9 +93,11 @@ class SharedEngine:
         self,
         engine_of: Callable[[Effort], Observed],
         max_seconds: float | None = None,
+        shares: bool = True,
         tasks: Tasks | None = None,
     ) -> None:
-        self._engine_of, self._max_seconds, self._tasks = engine_of, max_seconds, tasks
+        self._engine_of, self._max_seconds = engine_of, max_seconds
+        self._shares, self._tasks = shares, tasks
         self._engines: dict[Effort, Observed] = {}
         self._queue: deque[AwaitedRecord] = deque()
         self._unprepared: deque[AwaitedRecord] = deque()
@@ -266,7 +269,7 @@ class SharedEngine:
         first = self._first()
         if first is None:
             return []
-        batch, room = [first], _BUDGET - first.cost
+        batch, room = [first], _BUDGET - first.cost if self._shares else 0
         for one in self._queue:
             if one is not first and one.effort == first.effort and one.cost <= room:
                 batch.append(one)

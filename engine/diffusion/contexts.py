@@ -62,7 +62,7 @@ class PagedContext:
     def __init__(self, decoder: Decoder, pages: int | None = None, page: int | None = None) -> None:
         """pages: of the cache; without them as many as the free memory has room for."""
         self._decoder, self._traits = decoder, decoder.traits
-        self._causal = decoder.traits.noise == "none"
+        self._causal = decoder.traits.noise == "none" and decoder.device.type == "cpu"
         dtype = decoder.model.norm.weight.dtype
         page = page or PAGE
         self.prefill = prefill_tokens(decoder.device)

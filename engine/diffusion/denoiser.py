@@ -20,7 +20,7 @@ from cinnabar.engine.diffusion.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.diffusion.commitment import AskedPass, Commitment, grade
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
-from cinnabar.engine.diffusion.drafts import Drafter
+from cinnabar.engine.diffusion.drafts import Drafter, is_drafted
 from cinnabar.engine.diffusion.forced import TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.noise_context import NoiseContext
@@ -121,9 +121,7 @@ class Denoiser:
             self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local)
         self._commitment = Commitment(self._tables, self.end)
-        # Other devices capture the passes of few shapes, and drafts have many.
-        drafts = traits.noise == "none" and decoder.device.type == "cpu"
-        self._drafter = Drafter(tokenizer, self.texts) if drafts else None
+        self._drafter = Drafter(tokenizer, self.texts) if is_drafted(decoder) else None
 
     @torch.inference_mode()
     def decode(self, tasks: Sequence[Task], observer: Observer | None = None) -> list[Decoded | Undecoded]:

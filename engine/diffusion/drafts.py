@@ -11,6 +11,7 @@ import re
 
 from cinnabar.engine.diffusion.forced import ForcedText, TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.record_graph import RecordGraph
+from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.readings.locale import document_locale
 from cinnabar.engine.readings.readings import json_readings, surroundings
 from cinnabar.engine.request import Passage
@@ -88,6 +89,11 @@ def _continuation(written: bytes, source: bytes) -> tuple[bytes, bool]:
                 line, end, _ = text[at + size : at + size + DRAFT_BYTES].partition(b"\n")
                 return line, bool(end)
     return b"", False
+
+
+def is_drafted(decoder: Decoder) -> bool:
+    """Returns whether records are drafted: for causal models on a CPU; other devices capture passes of few shapes."""
+    return decoder.traits.noise == "none" and decoder.device.type == "cpu"
 
 
 def draft_source(form: Form, passage: Passage) -> bytes:

@@ -158,10 +158,10 @@ class _Shown:
                 assert isinstance(plan, Plan)
                 now = self._last[number] = self._record(plan, state) or before
                 if step and now != before:
-                    fresh, told = tuple(_changed(before, now)), self._told[number]
-                    doubted = tuple(at for at in fresh if at in told)
-                    told.update(fresh)
-                    notify(self._watcher, FormState(plan.request.id, step, now, fresh, doubted, {}))
+                    # A text that grows is told once.
+                    fresh = tuple(at for at in _changed(before, now) if at not in self._told[number])
+                    self._told[number].update(fresh)
+                    notify(self._watcher, FormState(plan.request.id, step, now, fresh, (), {}))
                 elif not step:
                     frozen = tuple(at for at, text in plan.request.known.items() if text is not None)
                     sure = dict.fromkeys(frozen, 1.0)

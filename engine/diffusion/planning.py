@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cinnabar.engine.diffusion.drafts import draft_source
+from cinnabar.engine.diffusion.drafts import draft_source, is_drafted
 from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
@@ -230,7 +230,7 @@ class Planner:
             budget=min(room, least + most),
             judge=lambda text: _is_accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
-            source=draft_source(form, request.passage) if self._model.traits.noise == "none" else b"",
+            source=draft_source(form, request.passage) if is_drafted(self._model.decoder) else b"",
         )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from cinnabar.engine.models.identity import (
+    CALIBRATION,
     fingerprint_of,
     model_folder,
     model_name_hint,
@@ -221,7 +224,9 @@ def model_source(
     or the key is missing, and ModelError if a folder's files are damaged.
     """
     config = PriorConfig(without=frozenset(without))
-    name = str(checkpoint_folder(name)) if is_named(name) else name
+    if is_named(name):
+        _renew_calibration(name)
+        name = str(checkpoint_folder(name))
     language = not is_remote(name) and is_language(name)
     if without and (language or is_remote(name)):
         raise UsageError(f"without: {name} has no rules that can be switched off")
@@ -240,6 +245,19 @@ def model_source(
     fingerprint = in_precision(config.fingerprint(local_fingerprint(name)), precision)
     load = ModelByName(name, device, config, precision)
     return ModelSource(fingerprint, load, notice=stale_calibration(name))
+
+
+def _renew_calibration(name: str) -> None:
+    """Puts our calibration beside a release whose own is for other weights, as when an earlier version fetched it."""
+    folder = checkpoint_folder(name)
+    # What is no calibration, or in a folder that nobody may write to, is told when it is loaded.
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        fitted_for = json.loads((folder / CALIBRATION).read_text("utf-8"))["model"]
+        if fitted_for != checkpoint_fingerprint(folder):
+            # Cold start: it fetches models, too.
+            from cinnabar.engine.models.language.released import equip_release
+
+            equip_release(name, folder)
 
 
 def name_of(source: Source) -> str:

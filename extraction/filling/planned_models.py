@@ -109,7 +109,7 @@ def sources_of(
             f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
             " values count in any case"
         )
-    rows = MAX_ESCALATED_ROWS if auto else None
+    rows = MAX_ESCALATED_ROWS if confident else None
     if auto and _counts_alone(plan):
         confident, rows, threshold = False, None, 1.0
     threshold = threshold if plan.below is None else plan.below

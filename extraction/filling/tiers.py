@@ -35,6 +35,8 @@ KNOWN_KIND, ANY_CONFIDENCE = 0.5, 1.01
 #: records of 1.5B: .703 with .6, .709 with .8, .706 with 1; .691 without the reader.
 READER_WEIGHT = 0.8
 _T = TypeVar("_T")
+#: The origins of values that no model is asked for.
+_GIVEN = {"known", "fact"}
 #: The flag of a record that the first model alone read, since the stronger one gave no answer.
 ALONE = "reader_alone"
 
@@ -118,17 +120,19 @@ def escalate(
             frozen = _without(frozen | lower.facts.known, long)
         except UsageError as error:
             # The schema leaves no room for a document in the stronger model.
-            finals[at] = lower.filled if tier.prefer_confident else _internal(lower, error)
+            finals[at] = read.filled if tier.prefer_confident else _internal(lower, error)
             continue
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(lower, pieces, form, frozen, tier.prefer_confident, long, tier.preferred)
+        raised[at] = _Raised(read, pieces, form, frozen, tier.threshold, tier.prefer_confident, long, tier.preferred)
         escalated.documents += 1
         asked = lower.filled.leaves.keys() - frozen.keys()
         escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
     asked_for = [request for one in raised.values() for request in one.requests]
-    results = iter(tier.filler.fill(asked_for) if asked_for else ())
+    # A bound of seconds is that of each document.
+    batches = [[one] for one in asked_for] if tier.seconds is not None else [asked_for] if asked_for else []
+    results = (result for batch in batches for result in tier.filler.fill(batch))
     for at, one in raised.items():
         answers = [next(results) for _ in one.pieces]
         try:
@@ -140,14 +144,15 @@ def escalate(
 
 def _stands(form: Form, leaf: Leaf) -> bool:
     """Returns whether a sure value is told to a second reader all the same: one that was given, or one in a list."""
-    return leaf.origin in ("known", "fact") or (leaf.slot >= 0 and "*" in form.slots[leaf.slot].path)
+    return leaf.origin in _GIVEN or (leaf.slot >= 0 and "*" in form.slots[leaf.slot].path)
 
 
 def _unsure_of_worded(form: Form, filled: Filled) -> Filled:
     """Returns the record without confidence in texts that are to be worded, which a reader can only copy."""
     worded = {slot.index for slot in form.slots if slot.written}
     leaves = {
-        at: replace(leaf, confidence=0.0) if leaf.slot in worded else leaf for at, leaf in filled.leaves.items()
+        at: replace(leaf, confidence=0.0) if leaf.slot in worded and leaf.origin not in _GIVEN else leaf
+        for at, leaf in filled.leaves.items()
     }
     return replace(filled, leaves=leaves) if worded else filled
 
@@ -290,6 +295,7 @@ class _Raised:
     pieces: list[Chunk]
     form: Form
     frozen: dict[str, str | None]
+    below: float
     prefer_confident: bool
     long: Mapping[str, int]
     preferred: Mapping[str, bool]
@@ -298,7 +304,7 @@ class _Raised:
     def requests(self) -> list[Request]:
         document, facts = self.lower.document, self.lower.facts
         passages = [
-            replace(passage_of(document, c.start, c.end), marked=self._unsure_values(c.start, c.end))
+            replace(passage_of(document, c.start, c.end), marked=self._read_values(c.start, c.end))
             for c in self.pieces
         ]
         counted = facts.counted_lists | set(self.long.values())
@@ -306,8 +312,8 @@ class _Raised:
             Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, counted, facts.rows) for p in passages
         ]
 
-    def _unsure_values(self, start: int, end: int) -> dict[str, tuple[int, int]]:
-        """Returns what the cheap model read, and was not sure of, in these characters: `Passage.marked`."""
+    def _read_values(self, start: int, end: int) -> dict[str, tuple[int, int]]:
+        """Returns what the cheap model read in these characters: `Passage.marked`."""
         return {
             at: (begin - start, stop - start)
             for at, leaf in self.lower.filled.leaves.items()
@@ -334,7 +340,11 @@ class _Raised:
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
         if self.prefer_confident:
             # Nobody asked for the long lists, so the record has its own ones.
+            own = _unsure_of_worded(self.form, own)
+            # Where the first model is sure nobody has measured whose word is better.
+            unsure = {at for at, leaf in own.leaves.items() if _unsure(leaf, self.below)}
+            preferred = {at: one for at, one in self.preferred.items() if at in unsure}
             raised = prefer_confident_record(
-                self.form, own, raised, self.long, self.preferred, READER_WEIGHT, self.frozen.keys()
+                self.form, own, raised, self.long, preferred, READER_WEIGHT, self.frozen.keys()
             )
         return with_facts(self.form, raised, self.lower.facts)

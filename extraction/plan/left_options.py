@@ -94,7 +94,7 @@ LEFT_COMMANDS: Mapping[str, str] = {
     "train": "`cinnabar improve --set SET --out FOLDER` trains from a labelled set",
     "tables": "`cinnabar text FILE --tables --out DIR` writes the tables, and DuckDB's COPY makes other files of them",
     "mcp": "`cinnabar serve FOLDER… --mcp stdio` gives agents the tools, and --mcp http does so at /mcp",
-    "model merge": "a LoRA folder that lies as `fields` in the folder of its model is applied when that is loaded",
+    "model merge": "`merge_and_unload` of the package peft joins a LoRA folder with its model",
     "status events": _RUN_TOLD,
     "status checks": '`cinnabar sql "select check_name, holds, count(*) from checks group by all"` counts them',
     "status compact": "runs merge small files themselves, whenever there are 64",

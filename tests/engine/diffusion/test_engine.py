@@ -196,8 +196,9 @@ def test_a_watched_fill_tells_the_valid_states_of_each_request(tmp_path: Path) -
         assert len(own) > 1 and all(one.record != other.record for one, other in pairwise(own))
         assert FORM.judge is not None and all(FORM.judge.accepts(json.loads(state.record)) for state in own)
     assert [state.committed for state in states if not state.step] == [("/day",), ()]
-    for before, state in pairwise(states):
-        if before.id == state.id:
-            old, new = (dict(parts_of(json.loads(one.record))) for one in (before, state))
-            fresh = {at for at, one in new.items() if not isinstance(one, dict | list) and old.get(at, ...) != one}
-            assert {*state.committed} == fresh
+    told = {identity: [at for one in states if one.id == identity for at in one.committed] for identity in "ab"}
+    for identity, result in zip("ab", results, strict=True):
+        first = next(state for state in states if state.id == identity)
+        old, new = (dict(parts_of(json.loads(one.record))) for one in (first, result))
+        changed = {at for at, one in new.items() if not isinstance(one, dict | list) and old.get(at, ...) != one}
+        assert len(told[identity]) == len({*told[identity]}) and changed <= {*told[identity]}

@@ -26,7 +26,7 @@ from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
-from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
+from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.request import Request
 from cinnabar.errors import CinnabarError, ModelError, UsageError
@@ -272,6 +272,26 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     shutil.rmtree(folder)
     with pytest.raises(UsageError, match="expected a fetched language model that fits the free memory"):
         sources_of(RunPlan.of(), "auto")
+
+
+def test_a_release_that_an_earlier_version_fetched_gets_the_calibration_of_this_one(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, fitted = min(RELEASED), Scale(0.0, {})
+    folder, shipped = tmp_path / name, tmp_path / "shipped"
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path))
+    monkeypatch.setattr("cinnabar.engine.models.language.released.SHIPPED", shipped)
+    shutil.copytree(checkpoint, folder)
+    own = shipped / re.sub(r"\W", "_", name)
+    own.mkdir(parents=True)
+    of_now = Calibration(fitted, fitted, fitted, checkpoint_fingerprint(folder), values_version=1)
+    save_calibration(own, of_now)
+    save_calibration(folder, replace(of_now, model="of an earlier version"))
+    model_source(name, "cpu")
+    assert (folder / "calibration.json").read_text() == (own / "calibration.json").read_text()
+    save_calibration(folder, mine := replace(of_now, values_version=2))
+    model_source(name, "cpu")
+    assert load_calibration(folder, of_now.model) == mine, "one that somebody fitted stays"
 
 
 def test_a_folder_of_neither_kind_says_what_is_expected(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def test_a_long_list_stays_where_its_object_is_taken_as_a_whole(around: str) -> 
     assert {f"{at}/0/what", f"{at}/1/what"} <= found.leaves.keys() and len(found.rows) == 2
 
 
-def test_what_the_first_model_was_unsure_of_is_marked_in_the_passage_that_holds_it() -> None:
+def test_what_the_first_model_read_is_marked_in_the_passage_that_holds_it() -> None:
     page = parse(b"name=Ada\nname=Eve\nday=Monday\n", "page.txt")
     leaves = {
         "/name": Leaf('"Eve"', 0.3, ((14, 17),)),
@@ -297,7 +297,7 @@ def test_what_the_first_model_was_unsure_of_is_marked_in_the_passage_that_holds_
         "/nothing": Leaf(None, 0.2),
     }
     lower = MergedRecord(page, Filled("d", "{}", leaves, {}, 1, 0))
-    raised = _Raised(lower, [], form_of(NOTE), {"/day": '"Monday"'}, True, {}, {})
-    assert raised._unsure_values(0, 40) == {"/name": (14, 17), "/lines/0/what": (5, 8)}
-    assert raised._unsure_values(9, 40) == {"/name": (5, 8)}
-    assert raised._unsure_values(0, 16) == {"/lines/0/what": (5, 8)}
+    raised = _Raised(lower, [], form_of(NOTE), {"/day": '"Monday"'}, 0.8, True, {}, {})
+    assert raised._read_values(0, 40) == {"/name": (14, 17), "/lines/0/what": (5, 8)}
+    assert raised._read_values(9, 40) == {"/name": (5, 8)}
+    assert raised._read_values(0, 16) == {"/lines/0/what": (5, 8)}

@@ -139,14 +139,17 @@ def read_rows(asked: ListFields, beside: Callable[[], Filler], table: PrintedTab
         return known.get(key, shares)
     cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, CARRIED_ROWS)]
     said = ask(beside(), form_of_row(asked.form, asked.slots), [text for text, _ in cards])
-    for (_, (row,)), answers in zip(cards, said, strict=False):
+    for (card, (row,)), answers in zip(cards, said, strict=False):
+        words = [card[slice(*cell[0])] if cell else "" for cell in row.cells]
         for slot, one in answers.items():
             shares[slot, -1] += one.none / len(cards)
             spans, share = one.value or ((), 0.0)
             columns = {column_at(row, start) for start, _ in spans}
             if len(columns) == 1 and (column := columns.pop()) >= 0:
-                shares[slot, column] += share / len(cards)
-    # Shares are products over a value's tokens: how they lie to each other tells more than how high they are.
+                # Which of several cells with the same words was meant, nobody knows.
+                same = [at for at, own in enumerate(words) if own == words[column]]
+                shares[slot, same] += share / len(cards) / len(same)
+    # How shares lie to each other tells more than how high they are.
     shares[:, :-1] /= shares[:, :-1].sum(1, keepdims=True) + CARRIED_SURELY
     return known.setdefault(key, shares)
 
@@ -172,9 +175,9 @@ def ask(filler: Filler, form: Form, texts: Sequence[str]) -> list[dict[int, Fiel
 
 
 def _said(leaf: Leaf) -> FieldSaid:
-    if leaf.text in (None, "null") or leaf.origin == "minimal" or not leaf.spans:
+    if leaf.text in (None, "null"):
         return FieldSaid(leaf.confidence, None)
-    return FieldSaid(leaf.absence, ((tuple(leaf.spans)), leaf.confidence))
+    return FieldSaid(leaf.absence, (leaf.spans, leaf.confidence) if leaf.spans and leaf.origin != "minimal" else None)
 
 
 def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:

@@ -140,11 +140,10 @@ def test_no_room_is_told_before_anything_is_fetched(
 
 def test_what_ships_for_a_release_is_put_beside_its_weights(models: Path, tmp_path: Path) -> None:
     shipped = tmp_path / "shipped" / "qwen2_5_coder_0_5b"
-    (shipped / "fields").mkdir(parents=True)
+    shipped.mkdir(parents=True)
     (shipped / "calibration.json").write_text("{}")
-    (shipped / "fields" / "adapter_config.json").write_text("1")
     folder = fetch_released(NAME)
     assert (folder / "calibration.json").read_text() == "{}"
-    (shipped / "fields" / "adapter_config.json").write_text("2")
+    (shipped / "calibration.json").write_text("[]")
     assert fetch_released(NAME) == folder == models / NAME
-    assert (folder / "fields" / "adapter_config.json").read_text() == "2"
+    assert (folder / "calibration.json").read_text() == "[]"
