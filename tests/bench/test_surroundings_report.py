@@ -13,10 +13,10 @@ from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.schemas.compiling.compile import compile_schema
 
 
-def test_each_kind_has_twenty_documents_that_can_be_read_with_and_without_the_trouble() -> None:
+def test_each_kind_has_at_least_twenty_documents_that_can_be_read_with_and_without_the_trouble() -> None:
     data = json.loads(DOCUMENTS.read_text("utf-8"))
     kinds = Counter(kind for kind, *_ in data["documents"])
-    assert {*kinds.values()} == {20} and len(kinds) == 7
+    assert min(kinds.values()) == 20 and len(kinds) == 8
     for _, form, frame, (name, *about), body, trouble, _, control, _ in data["documents"]:
         head, tail, others = data["frames"][frame]
         members = {one: field_schema(*own) for one, own in {**others, name: about}.items()}
