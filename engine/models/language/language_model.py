@@ -186,11 +186,6 @@ def load_language_model(
 @lru_cache(maxsize=2)
 def _load(folder: Path, device: str, precision: Precision, _: str) -> LanguageModel:
     # Files that changed have another fingerprint.
-    return fresh_language_model(folder, device, precision)
-
-
-def fresh_language_model(folder: Path, device: str, precision: Precision) -> LanguageModel:
-    """Returns a language model that nobody else has, to train it; see `load_language_model`."""
     on = device_of(device)
     traits, tokenizer, chat = load_texts(folder)
     decoder = load_decoder(folder, traits, on, precision)

