@@ -86,7 +86,7 @@ def end_dead_runs(name: str) -> None:
 
 
 def _content(automation: AutomationCore) -> dict[str, Any]:
-    """Returns what an automation does, without the ids that a server gives its parts."""
-    content = automation.model_dump(mode="json", include=set(AutomationCore.model_fields))
+    """Returns what an automation does, without the ids that a server gives its parts; sets, as JSON has an order."""
+    content = automation.model_dump(include=set(AutomationCore.model_fields))
     content["trigger"].pop("id", None)
     return content
