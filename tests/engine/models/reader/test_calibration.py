@@ -145,6 +145,10 @@ def test_a_calibration_of_other_weights_or_of_nothing_is_refused(tmp_path: Path)
             load_calibration(tmp_path, "w")
 
 
+def test_the_shipped_calibration_was_fitted_or_compared_with_these_rules() -> None:
+    assert stale_calibration("default") is None, "run `make calibrate`, or compare and raise COMPARED"
+
+
 @pytest.mark.slow
 def test_a_calibration_of_earlier_rules_is_used_and_said_to_be_stale(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
