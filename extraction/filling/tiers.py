@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
 
+from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.errors import UsageError
@@ -347,4 +348,5 @@ class _Raised:
             raised = prefer_confident_record(
                 self.form, own, raised, self.long, preferred, READER_WEIGHT, self.frozen.keys()
             )
+            raised = drop_unlikely_values(self.form, raised)
         return with_facts(self.form, raised, self.lower.facts)

@@ -15,6 +15,7 @@ from tests.support.begun_runs import begun_extraction
 from tests.support.reading_model import ReadingModel
 from tests.support.remote_forms import NOTE, form_of, request
 
+from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.engine.request import Filled, Leaf
@@ -233,6 +234,23 @@ def test_a_text_that_is_to_be_worded_is_the_language_models_however_sure_the_rea
     tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True)
     (found,), counts = escalate([MergedRecord(page, draft)], form, tier)
     assert isinstance(found, Filled) and json.loads(found.record)["name"] == "Eve" and counts.documents == 1
+
+
+def test_a_value_that_neither_model_believes_is_null_where_it_may_be() -> None:
+    text: dict[str, Any] = {"type": ["string", "null"]}
+    worded = text | {"x-cinnabar-written": True}
+    part = {"type": "object", "properties": {"many": {"type": "array", "items": text}, "named": {"type": "string"}}}
+    form = form_of({"type": "object", "properties": {"doubted": text, "likely": text, "worded": worded, "part": part}})
+    slots = {slot.path.replace("*", "0"): slot.index for slot in form.slots}
+    chances = {"/doubted": 0.34, "/likely": 0.36, "/worded": 0.1, "/part/many/0": 0.1, "/part/named": 0.1}
+    leaves = {at: Leaf('"a"', one, absence=0.5, slot=slots[at]) for at, one in chances.items()}
+    record = {"doubted": "a", "likely": "a", "worded": "a", "part": {"many": ["a"], "named": "a"}}
+    found = drop_unlikely_values(form, Filled("", json.dumps(record), leaves, {"/part/many/0": (0, 0.5)}, 1, 0))
+    assert json.loads(found.record) == record | {"doubted": None}
+    changed = {at: leaf for at, leaf in found.leaves.items() if leaf != leaves[at]}
+    assert {at: (leaf.text, leaf.confidence, leaf.origin) for at, leaf in changed.items()} == {
+        "/doubted": ("null", 0.5, "absent")
+    }
 
 
 @pytest.mark.parametrize(("longest", "whats"), [(None, ["x", "y", "z"]), (2, ["x", "y", "z"]), (1, ["a", "b"])])
