@@ -5,6 +5,9 @@ Models look at both between two passes.
 The seconds are those of the thread on its processor. Waiting for other programs does not count, so that a busy machine
 quarantines no document.
 
+The seconds after which a request is answered with what a model has until then. They are those of the clock on the wall,
+for somebody waits.
+
 The seconds that the stages of an engine take.
 
 The share of the work at hand that a model has done, for whoever waits for it; models tell it between two passes.
@@ -28,6 +31,8 @@ GIVEN_UP = "cancelled"
 
 _seconds: ContextVar[float | None] = ContextVar("_seconds", default=None)
 _end: ContextVar[float | None] = ContextVar("_end", default=None)
+# The seconds, and the moment of `time.monotonic` when they are over.
+_within: ContextVar[tuple[float, float] | None] = ContextVar("_within", default=None)
 _abandoned: ContextVar[Callable[[], bool] | None] = ContextVar("_abandoned", default=None)
 
 
@@ -48,6 +53,23 @@ def limit_batches(seconds: float | None) -> AbstractContextManager[None]:
 def until(abandoned: Callable[[], bool]) -> AbstractContextManager[None]:
     """Ends the batches of requests in this block as soon as this returns True."""
     return _held(_abandoned, abandoned)
+
+
+def answer_within(seconds: float | None) -> AbstractContextManager[None]:
+    """Has the requests in this block answered with what a model has when so many seconds are over; None for any."""
+    return _held(_within, None if seconds is None else (seconds, time.monotonic() + seconds))
+
+
+def seconds_to_answer() -> float | None:
+    """Returns the seconds of `answer_within`, None without a bound."""
+    within = _within.get()
+    return None if within is None else within[0]
+
+
+def answer_by() -> float | None:
+    """Returns the moment of `time.monotonic` when the seconds of `answer_within` are over, None without a bound."""
+    within = _within.get()
+    return None if within is None else within[1]
 
 
 def start_clock() -> AbstractContextManager[None]:

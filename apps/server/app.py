@@ -120,8 +120,7 @@ def _models(
         lower.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
         if escalation is not None:
             assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
-            seconds = escalation.seconds or options.max_seconds
-            upper = _language_engine(escalation.source, False, seconds, examples)
+            upper = _language_engine(escalation.source, False, options.max_seconds, examples)
             engine = TwoTiers(lower, upper, escalation, text_document)
         return DocumentChat(engine, name, reader.context_tokens, text_passage, settings.max_clients), engine
     if not isinstance(source, LanguageSource):

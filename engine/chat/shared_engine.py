@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from cinnabar.engine.engine import FormState, Watcher, cost_of
 from cinnabar.engine.request import Failed, Filler, OverEngine, Preparing, Request, Result
 from cinnabar.engine.settings import Effort
-from cinnabar.engine.work_time import GIVEN_UP, limit_batches, start_clock, until
+from cinnabar.engine.work_time import GIVEN_UP, answer_within, limit_batches, seconds_to_answer, start_clock, until
 from cinnabar.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
 
@@ -58,12 +58,13 @@ class Awaited:
 
 @dataclass(eq=False, kw_only=True)
 class AwaitedRecord(Awaited):
-    """A request with its effort, and its tokens in a batch."""
+    """A request with its effort, its tokens in a batch, and the seconds of `answer_within`."""
 
     request: Request
     effort: Effort
     cost: int
     watch: Watch | None
+    within: float | None = field(default_factory=seconds_to_answer)
 
 
 class Tasks(Protocol):
@@ -287,7 +288,9 @@ class SharedEngine:
                 one.watch(state.step, state.record)
 
         try:
-            with limit_batches(self._max_seconds), until(lambda: all(one.result.done() for one in batch)):
+            within = min((one.within for one in batch if one.within is not None), default=None)
+            everyone_left = until(lambda: all(one.result.done() for one in batch))
+            with limit_batches(self._max_seconds), answer_within(within), everyone_left:
                 engine = self.engine(batch[0].effort)
                 results = engine.fill([one.request for one in batch], observe if watched else None)
         except Exception as error:

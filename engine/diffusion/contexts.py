@@ -65,7 +65,12 @@ class PagedContext:
         self._causal = decoder.traits.noise == "none" and decoder.device.type == "cpu"
         dtype = decoder.model.norm.weight.dtype
         page = page or PAGE
+        #: The most tokens of prompts in a pass, and in one of a CPU whose time is bounded (64 take as long in all).
         self.prefill = prefill_tokens(decoder.device)
+        self.stretch = page if decoder.device.type == "cpu" else self.prefill
+        self.hurried = False
+        #: The tokens of the last pass.
+        self.read = 0
         count = pages or most_pages(decoder.traits, dtype, decoder.device, page)
         self.cache = PagedCache(decoder.traits, count, decoder.device, dtype, page)
         self.passes: Callable[[Sequence[Piece]], torch.Tensor] = Passes(decoder, self.cache)
@@ -105,6 +110,12 @@ class PagedContext:
     def keep_draft(self, sequence: OpenSequence, end: int) -> None:
         """Keeps what the last pass read before this position, the part of a draft that was right."""
         self._rows[id(sequence)][0].length = end
+
+    def unread(self, sequence: OpenSequence) -> int:
+        """Returns the tokens that are still to be read before the open block of a sequence is scored."""
+        row, _ = self._rows[id(sequence)]
+        self.cache.adopt(row)
+        return max(_border(sequence) - row.length, 0)
 
     def parts(self, sequences: Sequence[OpenSequence]) -> int:
         """Returns 2 for many sequences on a device beside the host, if there are pages for all of them to their end.
@@ -149,6 +160,7 @@ class PagedContext:
             if whole:
                 scored.append(reading.number)
         states = self.passes([pieces[number] for number in sorted(pieces)])
+        self.read = sum(len(piece.tokens) for piece in pieces.values())
         return sorted(scored), states
 
     def _plan_pass(self, sequences: Sequence[OpenSequence]) -> list[tuple[_Reading, int]]:
@@ -159,7 +171,7 @@ class PagedContext:
         # no row waits for a long prompt.
         rest.sort(key=self._prompt)
         planned: dict[int, tuple[_Reading, int]] = {}
-        left = max(self.prefill, 4 * self._traits.block)
+        left = max(self.stretch if self.hurried else self.prefill, 4 * self._traits.block)
         for reading in (oldest, *rest):
             row = reading.row
             if not row.pages and reading is not oldest and self._room((row, reading.whole)) > self.cache.pool.room:

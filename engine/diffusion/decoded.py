@@ -16,7 +16,7 @@ from cinnabar.engine.diffusion.forced import TokenTexts
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.diffusion.sequences import OpenSequence
 from cinnabar.engine.engine import failure_of, out_of_memory
-from cinnabar.engine.work_time import check, deadline
+from cinnabar.engine.work_time import answer_by, check, deadline
 from cinnabar.errors import RunError
 
 #: How many times an answer goes back although no beginning of it is accepted.
@@ -31,8 +31,8 @@ class Decoded:
     chose it; else it was forced. passes: forward passes that the request took part in, those of its prompt apart.
     reopened: tokens that were masked again. log_mass: log share of the model's mass that the constraint left, summed
     over the first passes of the blocks. accepted: whether the record is the decoded one; if not, the judge refused
-    that, and this is the longest beginning that it accepts, with a smallest rest. cached: tokens of the prompt that
-    were not computed, since another request had read them.
+    that, or its time was over, and this is the longest beginning that it accepts, with a smallest rest. cached: tokens
+    of the prompt that were not computed, since another request had read them.
     """
 
     text: bytes
@@ -58,15 +58,16 @@ class DecodingRun:
     """One task while it is decoded: its sequence, and its last state.
 
     `index` is the task's place, `failed` the reason for which it cannot be decoded, `repairs` how often it went back,
-    `joined` whether it is in the batch, `cached` as in `Decoded`.
+    `joined` whether it is in the batch, `cached` as in `Decoded`. `answer_by`: the moment of `time.monotonic` when it
+    ends with what it has, None for none; `late`: whether it does.
     """
 
     def __init__(self, index: int, sequence: OpenSequence, texts: TokenTexts) -> None:
         self.index, self.sequence = index, sequence
         self.failed: Undecoded | None = None
         self.repairs = self.cached = 0
-        self.joined = False
-        self._deadline = deadline()
+        self.joined = self.late = False
+        self._deadline, self.answer_by = deadline(), answer_by()
         self._texts = texts
         self._judge = sequence.task.judge
 
@@ -163,7 +164,7 @@ class DecodingRun:
         sequence = self.sequence
         tokens, chosen = self._part()
         text, many, rest = self._texts.text(tokens.tolist()), len(tokens), list[int]()
-        accepted = self._accepts(text)
+        accepted = not self.late and self._accepts(text)
         if not accepted:
             many = max(self._accepted_tokens(tokens), 0)
             text = self._record(tokens[:many])
@@ -196,8 +197,8 @@ class DecodingRun:
         return whole_record(self.sequence.task.graph, self._texts.text(tokens.tolist()))
 
     def _accepted_tokens(self, tokens: Ints) -> int:
-        """Returns how many of the tokens begin a record that the judge accepts, at most all but one; -1 for none."""
-        counts = reversed(range(len(tokens)))
+        """Returns how many of the tokens begin a record that the judge accepts; -1 for none."""
+        counts = reversed(range(len(tokens) + 1))
         return next((count for count in counts if self._accepts(self._record(tokens[:count]))), -1)
 
 

@@ -7,6 +7,7 @@ large batch is two parts, and the host commits and lays out one while the device
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,12 +25,13 @@ from cinnabar.engine.diffusion.drafts import Drafter, is_drafted
 from cinnabar.engine.diffusion.forced import TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.noise_context import NoiseContext
+from cinnabar.engine.diffusion.pass_times import PassTimes
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
-from cinnabar.engine.work_time import check_time, tell_share
+from cinnabar.engine.work_time import TOO_SLOW, check_time, tell_share
 from cinnabar.errors import ModelError
 
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states; in the second
@@ -46,6 +48,8 @@ DRAFTED, DRAFTED_OF_ONE = 16, 12
 
 #: Told of a task that its `Arrivals` gave up.
 GIVEN_UP = Undecoded("given_up", "")
+#: Told of a task whose time is over, or would be before it has an answer; what it has read is sound.
+LATE = Undecoded(TOO_SLOW, "no answer in the seconds of a document")
 
 #: Gets the number of the step and, for each task, a whole valid record.
 Observer = Callable[[int, list[bytes]], None]
@@ -121,6 +125,7 @@ class Denoiser:
             self._context = PagedContext(decoder, pages, page)
         self._tables = GraphTables(decoder, self.settings.local)
         self._commitment = Commitment(self._tables, self.end)
+        self._times = PassTimes()
         self._drafter = Drafter(tokenizer, self.texts) if is_drafted(decoder) else None
 
     @torch.inference_mode()
@@ -185,22 +190,28 @@ class Denoiser:
                 # All of them before the first is told: whoever stops listening leaves no pages behind.
                 for run in done:
                     run.cached = self._context.count_cached(run.sequence)
-                    self._context.leave(run.sequence, spoilt=run.failed not in (None, GIVEN_UP))
+                    self._context.leave(run.sequence, spoilt=run.failed not in (None, GIVEN_UP, LATE))
                 for run in done:
                     yield run.index, run.outcome()
+                before = len(active)
                 ready = yield from self._admit(arrivals, active, ready, room)
                 if not active:
                     return
+                if any(self._is_late(run) for run in active[before:]):
+                    self._times.forget()
+                    continue
                 self._tables.keep(run.sequence.task.graph for run in active)
-                waiting = [run for run in active if run not in computed]
+                waiting, begun = [run for run in active if run not in computed], time.monotonic()
                 parts = self._context.parts([run.sequence for run in active])
                 if waiting and len(passes) < parts:
                     passes.append(self._launch(waiting[: -(-len(active) // parts)]))
                     # The device has something to do: the other part is committed and laid out beside it.
                     if len(passes) < parts:
                         continue
-                runs = passes[0].runs
-                if not self._finish(passes.popleft()):
+                runs, finished = passes[0].runs, self._finish(passes.popleft())
+                if isinstance(self._context, PagedContext):
+                    self._times.note(self._context.read, time.monotonic() - begun)
+                if not finished:
                     continue
                 steps += 1
                 if watch is not None:
@@ -257,8 +268,21 @@ class Denoiser:
     def _goes_on(self, run: DecodingRun) -> bool:
         """Writes forced text and closes full blocks; returns whether the run needs another pass."""
         with run.catch_errors():
-            return run.failed is None and self._proceeds(run) and not run.is_ended()
+            return run.failed is None and self._proceeds(run) and not run.is_ended() and not self._is_late(run)
         return False
+
+    def _is_late(self, run: DecodingRun) -> bool:
+        """Returns whether the next step of a run would end behind its time; it then ends with what it has, or fails."""
+        if run.answer_by is None:
+            return False
+        sequence, needed = run.sequence, 0.0
+        begun = bool(sequence.chosen.any())
+        if run.joined and isinstance(context := self._context, PagedContext):
+            needed = self._times.needed(context.unread(sequence), context.stretch, begun)
+        if time.monotonic() + needed <= run.answer_by:
+            return False
+        run.late, run.failed = True, None if begun else LATE
+        return True
 
     def _proceeds(self, run: DecodingRun) -> bool:
         self._proceed(run.sequence)
@@ -324,6 +348,8 @@ class Denoiser:
     def _launch(self, runs: Sequence[DecodingRun]) -> _Pass:
         """Has all runs read in one pass, which scores their open and their doubtable positions."""
         self._draft([run.sequence for run in runs])
+        if isinstance(self._context, PagedContext):
+            self._context.hurried = any(run.answer_by is not None for run in runs)
         checked, scored = (
             [_checked_positions(run.sequence) for run in runs],
             [self._positions_to_score(run.sequence) for run in runs],

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
+from cinnabar.engine.work_time import answer_within, part
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
@@ -130,10 +131,7 @@ def escalate(
         escalated.documents += 1
         asked = lower.filled.leaves.keys() - frozen.keys()
         escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
-    asked_for = [request for one in raised.values() for request in one.requests]
-    # A bound of seconds is that of each document.
-    batches = [[one] for one in asked_for] if tier.seconds is not None else [asked_for] if asked_for else []
-    results = (result for batch in batches for result in tier.filler.fill(batch))
+    results = iter(_answers([one.requests for one in raised.values()], tier))
     for at, one in raised.items():
         answers = [next(results) for _ in one.pieces]
         try:
@@ -141,6 +139,20 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(one.lower, error)
     return [finals.get(at, lower.filled) for at, lower in enumerate(merged)], escalated
+
+
+def _answers(requests: Sequence[Sequence[Request]], tier: Tier) -> list[Result]:
+    """Returns the answers to the requests of these documents; a bound of seconds is that of each document."""
+    if tier.seconds is None:
+        together = [request for own in requests for request in own]
+        return tier.filler.fill(together) if together else []
+    answers = list[Result]()
+    for at, own in enumerate(requests):
+        with part(at / len(requests), (at + 1) / len(requests)):
+            for request in own:
+                with answer_within(tier.seconds / len(own)):
+                    answers += tier.filler.fill([request])
+    return answers
 
 
 def _stands(form: Form, leaf: Leaf) -> bool:

@@ -16,7 +16,7 @@ from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine
 from cinnabar.engine.engine import FormState
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.settings import EFFORTS
-from cinnabar.engine.work_time import GIVEN_UP, check_time
+from cinnabar.engine.work_time import GIVEN_UP, answer_within, check_time, seconds_to_answer
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
@@ -108,6 +108,24 @@ def test_requests_that_gain_nothing_from_each_other_are_filled_one_by_one(script
     assert [record(one) for one in found] == ['"first"', '"a"', '"b"']
     assert scripted.batches == [["first"], ["a"], ["b"]]
     shared.close()
+
+
+def test_the_seconds_to_answer_of_a_request_begin_with_its_batch(scripted: Scripted) -> None:
+    within, plain = list[float | None](), scripted.fill
+
+    def fill(requests: Sequence[Request], watcher: Any = None) -> list[Result]:
+        within.append(seconds_to_answer())
+        return plain(requests, watcher)
+
+    scripted.fill = fill  # type: ignore[method-assign]
+    shared = SharedEngine(lambda _: scripted)
+    scripted.go.release(2)
+    with answer_within(4.0):
+        bounded = shared.submit(request("bounded"), MEDIUM)
+    record(bounded)
+    record(shared.submit(request("free"), MEDIUM))
+    shared.close()
+    assert within == [4.0, None]
 
 
 def test_a_long_request_waits_for_shorter_ones_and_is_filled_alone(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -18,12 +19,14 @@ from tests.support.remote_forms import NOTE, form_of, request
 from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.remote.serving import RemoteSettings
-from cinnabar.engine.request import Filled, Leaf
+from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.engine.work_time import seconds_to_answer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.planned_models import Escalation
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _is_sure, _Raised, escalate, freeze_sure
+from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_sure, _Raised, escalate, freeze_sure
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
@@ -319,3 +322,18 @@ def test_what_the_first_model_read_is_marked_in_the_passage_that_holds_it() -> N
     assert raised._read_values(0, 40) == {"/name": (14, 17), "/lines/0/what": (5, 8)}
     assert raised._read_values(9, 40) == {"/name": (5, 8)}
     assert raised._read_values(0, 16) == {"/lines/0/what": (5, 8)}
+
+
+def test_a_bound_of_seconds_is_that_of_each_document_and_shared_by_its_passages() -> None:
+    asked = list[tuple[str, float | None]]()
+
+    class Timed:
+        def fill(self, requests: Sequence[Request]) -> list[Result]:
+            asked.extend((one.id, seconds_to_answer()) for one in requests)
+            return [Failed(one.id, "too_slow") for one in requests]
+
+    form, page = form_of(NOTE), parse(b"name=Ada", "page.txt")
+    own = [[Request(at, form, passage_of(page)) for at in ids] for ids in ("ab", "c")]
+    tier = Tier(Timed, 0.8, True, seconds=6.0)  # type: ignore[arg-type]
+    assert [one.id for one in _answers(own, tier)] == ["a", "b", "c"]
+    assert asked == [("a", 3.0), ("b", 3.0), ("c", 6.0)]
