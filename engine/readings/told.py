@@ -13,7 +13,8 @@ from cinnabar.schemas.form.told_forms import MONTHS, Role, ToldForm
 def spelled(form: ToldForm, text: str, locale: Locale, before: str = "", after: str = "") -> tuple[str, ...]:
     """Returns what a text may mean in this form, the likelier first, each once; () if it means nothing of the kind."""
     if form.kind in ("upper", "lower"):
-        return (text.upper() if form.kind == "upper" else text.lower(),)
+        text = text.strip()
+        return (text.upper() if form.kind == "upper" else text.lower(),) if text else ()
     if form.kind == "digits":
         digits = "".join(sign for sign in text if sign.isdecimal())
         return (digits,) if digits else ()

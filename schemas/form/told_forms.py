@@ -44,11 +44,11 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-_TOKEN = "YYYY|JJJJ|AAAA|YY|JJ|AA|MMMM|MMM|MM?|DD?|TT|GG|HH?|SS"
+_TOKEN = "YYYY|JJJJ|AAAA|YY|JJ|AA|MMMM|MMM|MM?|DD?|TT?|GG?|HH?|SS|J"
 _TOKENS = rf"(?:{_TOKEN}|{_TOKEN.lower()})"
 _HALF = r"(?: ?(?:AM/PM|am/pm|a\.m\./p\.m\.|AM or PM))"
 _MOMENT = re.compile(
-    rf"(?<![\w%/.-]){_TOKENS}(?:(?:[-/.:T]|'T'|, ?|\. | ){_TOKENS})+{_HALF}?(?![\w/-])"
+    rf"(?<![\w%/.)\]-]){_TOKENS}(?:(?:[-/.:T]|'T'|, ?|\. | ){_TOKENS})+{_HALF}?(?![\w/\[\]-])"
     r"|(?<![\w/-])(?:YYYYMMDD|DDMMYYYY|MMDDYYYY|YYMMDD|DDMMYY|YYYYMM|HHMMSS|HHMM|YYYY|JJJJ|AAAA)(?![\w/-])"
 )
 _HALF_RUN = re.compile(_HALF.replace(" ?", "", 1))
@@ -60,25 +60,54 @@ _DATES = ({"year", "month", "day"}, {"year", "month"}, {"day", "month"}, {"year"
 _TIMES: tuple[set[str], ...] = ({"hour", "minute"}, {"hour", "minute", "second"})
 _ISO = re.compile(r"\bISO[- ]?8601\b|\bRFC[- ]?3339\b|\bISO (?:date|format)\b", re.IGNORECASE)
 _ISO_PATTERN = r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?|\d{4}-\d\d"
-_TELLS_TIME = re.compile(r"\b(?:date-?)?time|\bhour|\bmoment|\bclock|\bwhen\b", re.IGNORECASE)
-_DAY_HOURS = re.compile(r"\b24[- ](?:hours?|h)\b(?! (?:after|before|of|from|notice|a day))", re.IGNORECASE)
-_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "1": 1, "2": 2, "3": 3, "4": 4}
-_COUNT = r"(?P<count>one|two|three|four|[1-4])[- ]"
-_BEGINS = r"(?:^|(?<=[.;:,(] )|(?<=[(])|(?<=\bas )|(?<=\bas a )|(?<=\bas an )|(?<=\bas the )|(?<=\bits )|(?<=\bin ))"
+_TELLS_TIME = re.compile(r"\b(?:date-?)?time|\bhour|\bmoment|\bclock|\bwhen\b|\dT\d\d:\d", re.IGNORECASE)
+_TELLS_DAY = re.compile(
+    r"\b(?:days?|dates?|birthday|dag|data|d[ií]a|fecha|giorno|jour)\b|(?:datum|tag)\b", re.IGNORECASE
+)
+_TELLS_YEAR = re.compile(r"\b(?:year|a[nñ]o|ano|anno|ann[ée]e?)\b", re.IGNORECASE)
+#: What has hours and minutes and is no time of a day.
+_TELLS_LENGTH = re.compile(
+    r"\b(?:duration|interval|time ?span|time-?out|delay|elapsed|how long|length of|time (?:limit|to live))|dauer\b"
+    r"|\b(?:dur[ée]e|duraci[óo]n|durata|duur)\b",
+    re.IGNORECASE,
+)
+_CLOCK = r"(?:clock|time|format|notation|style|system|uhr|zeit|schreibweise|notatie|klok)"
+_DAY_HOURS = re.compile(
+    rf"\b24[- ]?(?:h|hours?|stunden|uurs?)[- ]?{_CLOCK}\b|\bformato? (?:de )?24[- ]?(?:h|heures|horas|ore)\b"
+    r"|(?<=[,(])(?: ?in)? ?24[- ]?(?:h|hours?)(?=[.,;)]|$)",
+    re.IGNORECASE,
+)
+_TELLS_CLOCK = re.compile(
+    r"\btimes?\b|clock|24-hour|format|notati|uhr|zeit|schreibweise|\bheures?\b|\bhoras?\b|\bor[ae]\b|tijd",
+    re.IGNORECASE,
+)
+_NUMBERS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "1": 1, "2": 2, "3": 3, "4": 4, "zwei": 2, "deux": 2, "dos": 2, "due": 2,
+    "twee": 2, "drei": 3, "trois": 3, "tres": 3, "tre": 3, "drie": 3,
+}  # fmt: skip
+_COUNT = rf"(?P<count>{'|'.join(_NUMBERS)})[- ]"
+_BEGINS = (
+    r"(?:^|(?<=[.;:,(] )|(?<=[(])|(?<=\bas )|(?<=\bas a )|(?<=\bas an )|(?<=\bas the )|(?<=\bits )|(?<=\b[ie]n ))"
+    r"(?:(?:(?:it |the value |values )?(?:must|should) be|always) (?:written )?(?:in )?(?:an? )?)?"
+)
 _ENDS = r"(?= ?(?:$|[.,;:)]|letters|words|only))"
 _CODES: tuple[tuple[ToldKind, re.Pattern[str]], ...] = (
     ("currency", re.compile(r"\bISO[- ]?4217\b|\b(?:ISO|(?:three|3)-letter) currency code\b", re.IGNORECASE)),
     ("country", re.compile(
-        rf"\bISO[- ]?3166(?:-1)?\b(?!-[23])(?:[ -]alpha[- ]?(?P<length>[23]))?"
-        rf"|\b(?:ISO |{_COUNT}letter )+country code\b",
+        rf"\bISO[- ]?3166(?:-1)?\b(?!-[23])(?:[ -]alpha[- ]?[23])?|\b(?:ISO |{_COUNT}letter )+country code\b",
         re.IGNORECASE)),
     ("language", re.compile(
-        rf"\bISO[- ]?639(?:-(?P<length>[123]))?\b|\b(?:ISO |{_COUNT}letter )+language code\b", re.IGNORECASE)),
+        rf"\bISO[- ]?639(?:-[123])?\b|\b(?:ISO |{_COUNT}letter )+language code\b", re.IGNORECASE)),
 )  # fmt: skip
+_LENGTH = re.compile(
+    rf"\b{_COUNT}(?:letter|buchstaben|lettres|letras|lettere)|\balpha[- ]?(?P<alpha>[23])\b"
+    r"|\bISO[- ]?639-(?P<part>[123])\b",
+    re.IGNORECASE,
+)
 _STANDARD = re.compile(r"\bISO[- ]?(\d+)")
 _LETTERS = re.compile(
     rf"{_BEGINS}{_COUNT}(?:letter (?:[a-z]+ )?(?:code|state|country|abbreviation|symbol)s?"
-    r"|(?:capital |upper-?case )?letters)\b",
+    r"|(?:capital |upper-?case )?letters|buchstaben|lettres|letras|lettere)\b",
     re.IGNORECASE,
 )
 _WORDS: tuple[tuple[ToldKind, str, str, re.Pattern[str]], ...] = (
@@ -94,18 +123,32 @@ _WORDS: tuple[tuple[ToldKind, str, str, re.Pattern[str]], ...] = (
 )  # fmt: skip
 # What a form before or behind these words is: one that is not wanted, one that documents have, or an example.
 _NOT_ASKED = re.compile(
-    r"(?:\b(?:not|never|no|instead of|rather than|nicht|print(?:s|ed)|appears?|appearing|found|usually|often|may be"
+    r"(?:\b(?:not|never|no|instead of|rather than|nicht|print(?:s|ed)|appears?|appearing|found|may be"
+    r"|usually|often|typically|normally|generally|parses?|accepts|where"
     r"|(?:documents?|letters?|invoices?|pages?) (?:have|has|use|uses|print|write|writes|show|shows|say|says)|source"
     r"|originally|such as|like|whether|convert(?:ed)?)(?:\s+[\w'’]+){0,3}\s+"
-    r"|\b(?:from|by|see|e\.g\.,?|for example,?|examples?:?)\s+(?:the |its |an? )?)$",
+    r"|\b(?:from|by|see|for example,?|examples?:?|ha(?:s|ve)(?= an?\b)|default(?: value)?:)\s+(?:the |its |an? )?"
+    r"|\bin (?:which|that|this) case\b.*|\{[^}]*)$",
     re.IGNORECASE,
 )
 _OF_DOCUMENT = re.compile(
-    r"^\W{0,2}\s*(?:in|on|of) (?:the|its|most|some) (?:document|source|original|letter|page|invoice|text|mail)",
+    r"\W{0,2}\s*(?:in|on|of) (?:the|its|most|some) (?:document|source|original|letter|page|invoice|text|mail)"
+    r"|[^.;]*\bfollowed by\b",
     re.IGNORECASE,
 )
+_EXAMPLE = re.compile(r"\b(?:e\. ?g\.|eg\b\.?|z\. ?B\.|p\. ?(?:ex|ej)\.|ad es\.|bijv\.)[,:]?", re.IGNORECASE)
+_LINK = re.compile(r"https?://[^\s)]+")
+_QUOTES = re.compile(r"['\"`*_“”‘]")
 _OPEN = re.compile(
-    r"\b(?:otherwise|or else|either|where possible|if possible|preferably|if known|as printed|in the words of|sonst)\b",
+    r"\b(?:otherwise|or else|either|where possible|if possible|preferably|if known|as printed|in the words of|sonst"
+    r"|one of the following|(?:standard|following) form(?:at)?s)\b",
+    re.IGNORECASE,
+)
+# An "or" right before or behind a form tells another way, but for null.
+_OR_BEFORE = re.compile(r"\b(?:or|oder|ou) (?:the |an? )?$", re.IGNORECASE)
+_OR_BEHIND = re.compile(
+    r"(?:\W*\([^)]*\))?(?:\W*(?:codes?|format|form|dates?|times?|only)\b)*\W*\b(?:or|oder|ou)\b"
+    r"(?!\W*(?:null|none|nothing|leave|left|omit|blank|(?:an )?empty|leer|vide)\b)",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"\W*(?:or|oder|ou|o|of)\W*(?:just |only )?", re.IGNORECASE)
@@ -117,22 +160,28 @@ def told_form(description: str) -> ToldForm | None:
 
     Time is linear in the description.
     """
-    text = " ".join(_DIRECTIVE.sub(lambda one: _DIRECTIVES[one[1]], description).split())
-    found = [*_moments(text)] or [*_codes(text)]
+    text = _DIRECTIVE.sub(lambda one: _DIRECTIVES[one[1]], _LINK.sub("", description))
+    text = _EXAMPLE.sub("for example", " ".join(text.split()))
+    found = [*_moments(text)] or [*_codes(text)] or [*_words(text)][:1]
     forms = {form.pattern: form for form, _ in found}
     if not forms:
-        return next(_words(text), None)
-    first, *others = forms.values()
-    if others and not _are_joined(text, [place for _, place in found]):
         return None
-    is_open = bool(others) or _OPEN.search(text) is not None
-    return replace(first, open=is_open)
+    first, *others = forms.values()
+    if others and (", " in first.name or not _are_joined(text, [place for _, place in found])):
+        return None
+    return replace(first, open=bool(others) or any(_is_open(text, *place) for _, place in found))
+
+
+def _is_open(text: str, start: int, end: int) -> bool:
+    """Returns whether something else may stand for the form at [start, end)."""
+    beside = _OR_BEFORE.search(text[max(0, start - 12) : start]) or _OR_BEHIND.match(text[end : end + 60])
+    return beside is not None or _OPEN.search(text) is not None
 
 
 def _asks(text: str, start: int, end: int) -> bool:
     """Returns whether the form at [start, end) is asked for."""
     clause = max(text.rfind(mark, 0, start) for mark in (". ", "; ", "\n")) + 1
-    before = text[max(clause, start - 60) : start]
+    before = _QUOTES.sub("", text[max(clause, start - 90) : start])
     return _NOT_ASKED.search(before) is None and _OF_DOCUMENT.match(text[end : end + 40]) is None
 
 
@@ -146,17 +195,21 @@ def _moments(text: str) -> list[tuple[ToldForm, tuple[int, int]]]:
     found = []
     for match in _MOMENT.finditer(text):
         form = _moment(match[0])
-        if form is None and len(match[0]) > len("DD/MM/YYYY HH:MM"):
+        if form is None and (", " in match[0] or len(match[0]) > len("DD/MM/YYYY HH:MM")):
             return []  # several forms in a row
-        if form is not None and _asks(text, *match.span()):
+        if form is None or (match[0] == "AAAA" and _TELLS_YEAR.search(text) is None):
+            continue
+        of_length = _TELLS_LENGTH.search(text) and not {role for role, _ in form.parts} & {"year", "month", "day"}
+        if not of_length and _asks(text, *match.span()):
             found.append((form, match.span()))
     if not found:
         for iso in _ISO.finditer(text):
             if _asks(text, *iso.span()) and not re.search(r"\bduration|\bweek", text, re.IGNORECASE):
-                form = _moment("YYYY-MM-DD") if _TELLS_TIME.search(text) is None else None
+                is_day = _TELLS_DAY.search(text) is not None and _TELLS_TIME.search(text) is None
+                form = _moment("YYYY-MM-DD") if is_day else None
                 found.append((form or ToldForm("ISO 8601", "moment", _ISO_PATTERN), iso.span()))
-    of_time = not found and re.search(r"\btime|\bclock|\bhour|format", text, re.IGNORECASE)
-    if of_time and (clock := _moment("HH:MM")) is not None:
+    of_clock = not found and _TELLS_CLOCK.search(text) is not None and _TELLS_LENGTH.search(text) is None
+    if of_clock and (clock := _moment("HH:MM")) is not None:
         clock = replace(clock, name="24-hour HH:MM")
         found += [(clock, hours.span()) for hours in _DAY_HOURS.finditer(text) if _asks(text, *hours.span())]
     return found
@@ -166,10 +219,14 @@ def _moment(form: str) -> ToldForm | None:
     """Returns the form of dates and times that these runs of letters are; None if they are no such form."""
     parts: list[tuple[Role, str]] = []
     runs = _RUN.findall(form)
-    french = any(run.upper() in ("AA", "AAAA") for run in runs)
-    for run in runs:
+    longer = {run[0].upper() for run in runs if len(run) > 1 and not _HALF_RUN.fullmatch(run)}
+    french = "A" in longer
+    # "T.M.JJJJ", "J/M/AAAA", "G/M/AAAA": such a letter alone is the day, unless that is told already.
+    alone = {"M", "D", "H", *(("J", "G") if french else ("T",) if "J" in longer else ())} - (longer - {*"MDH"})
+    for run, behind in pairwise((*runs, "")):
         roles = [role for role, _ in parts]
-        letter = run[0].upper() if len(run) > 1 or run.upper() in ("M", "D", "H") else ""
+        is_mark = run in ("T", "'T'") and behind[:1] in ("H", "h")
+        letter = "" if is_mark or (len(run) == 1 and run.upper() not in alone) else run[0].upper()
         role: Role = ""
         if _HALF_RUN.fullmatch(run):
             role = "half"
@@ -231,17 +288,17 @@ def _codes(text: str) -> list[tuple[ToldForm, tuple[int, int]]]:
     found = list[tuple[ToldForm, tuple[int, int]]]()
     if len({*_STANDARD.findall(text)}) > 1:
         return found  # a text of several parts
+    said = next((_said_length(one) for one in _LENGTH.finditer(text)), 0)
     for kind, pattern in _CODES:
         for match in pattern.finditer(text):
             if not _asks(text, *match.span()):
                 continue
-            said = match.groupdict()
-            length = _NUMBERS.get(str(said.get("count") or "").lower(), 0) or 3 * (kind == "currency") or 2
-            if said.get("length"):
-                length = int(said["length"]) if kind == "country" else 2 if said["length"] == "1" else 3
+            # "ISO 639" alone has codes of two and of three letters.
+            length = 3 if kind == "currency" else said or 2
+            many = "2,3" if kind == "language" and not said else str(length)
             letters = "[a-z]" if kind == "language" else "[A-Z]"
-            name = f"{kind} code of {length} letters"
-            found.append((ToldForm(name, kind, f"{letters}{{{length}}}", length=length), match.span()))
+            name = f"{kind} code of {many.replace(',', ' or ')} letters"
+            found.append((ToldForm(name, kind, f"{letters}{{{many}}}", length=length), match.span()))
     letters_said = None if found else _LETTERS.search(text)
     if letters_said is not None and _asks(text, *letters_said.span()):
         length = _NUMBERS[letters_said["count"].lower()]
@@ -250,8 +307,14 @@ def _codes(text: str) -> list[tuple[ToldForm, tuple[int, int]]]:
     return found
 
 
-def _words(text: str) -> Iterator[ToldForm]:
+def _said_length(match: re.Match[str]) -> int:
+    if match["count"]:
+        return _NUMBERS[match["count"].lower()]
+    return int(match["alpha"]) if match["alpha"] else 2 if match["part"] == "1" else 3
+
+
+def _words(text: str) -> Iterator[tuple[ToldForm, tuple[int, int]]]:
     for kind, name, pattern, words in _WORDS:
         match = words.search(text)
         if match is not None and _asks(text, *match.span()):
-            yield ToldForm(name, kind, pattern, open=_OPEN.search(text) is not None)
+            yield ToldForm(name, kind, pattern), match.span()

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-from cinnabar.engine.readings.readings import surroundings
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.readings import READING_CONTEXT, surroundings
+from cinnabar.engine.readings.scan import scan
 from cinnabar.engine.readings.told import spelled
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, plain
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span, plain
 from cinnabar.extraction.filling.surroundings.flags import NOT_AS_TOLD, NULL_AS_TOLD
 from cinnabar.schemas.form.told_forms import ToldForm
 
-_NULL_IF = re.compile(r"\b(?:null|empty) (?:if|when|where|for) ([^.;\n]{1,80})", re.IGNORECASE)
+_NULL_IF = re.compile(
+    r"\b(?:null|empty|leer|vide|vac[ií]o|vuoto|leeg),? (?:if|when|where|for|wenn|falls|bei|si|se|als|indien)"
+    r" ([^.;\n]{1,80})",
+    re.IGNORECASE,
+)
 _IS = r"(?:(?:it|this|that|the [a-z]+(?: [a-z]+)?) (?:is|was|equals|says|reads) )?"
 _ZERO = re.compile(rf"{_IS}(?:equal to )?(?:zero|0(?:[.,]0+)?)", re.IGNORECASE)
 _SAME = re.compile(rf"{_IS}(?:the same as|same as|equal to|identical (?:to|with)) (?:the )?(.+)", re.IGNORECASE)
-_QUOTED = re.compile(r"[\"'“‘]([^\"'“”‘’]{1,40})[\"'”’]")
+_QUOTED = re.compile(r"[\"'“‘„«]([^\"'“”‘’„«»]{1,40})[\"'”’“»]")
 
 
 @lru_cache(maxsize=4096)
@@ -38,13 +45,18 @@ def _null(one: Beside) -> Effect | None:
 def _holds(condition: str, one: Beside) -> bool:
     if _ZERO.fullmatch(condition):
         return _number(one.value) == 0
+    others = [
+        (name, leaf.text)
+        for at, leaf in one.siblings()
+        for name in (at.rpartition("/")[2], one.form.slots[leaf.slot].title)
+        if name
+    ]
     if same := _SAME.fullmatch(condition):
-        return any(
-            plain(name) == plain(same[1]) and leaf.text == one.leaf.text
-            for at, leaf in one.siblings()
-            for name in (at.rpartition("/")[2], one.form.slots[leaf.slot].title)
-        )
-    texts = map(plain, _QUOTED.findall(condition))
+        return any(plain(name) == plain(same[1]) and text == one.leaf.text for name, text in others)
+    # A condition that names another field first is about that one's value.
+    about = re.split(_QUOTED, condition, maxsplit=1)[0]
+    is_other = any(re.search(rf"\b{re.escape(name)}\b", about, re.IGNORECASE) for name, _ in others)
+    texts = () if is_other else map(plain, _QUOTED.findall(condition))
     return isinstance(one.value, str) and plain(one.value) in texts
 
 
@@ -74,13 +86,33 @@ def _meant(form: ToldForm, one: Beside) -> tuple[str, ...]:
     """Returns what the words of a value mean in this form; without words, or if they mean nothing, the value itself."""
     locale = one.locale.in_order(one.slot.day_first)
     if one.spans and form.kind not in ("upper", "lower", "digits"):
-        beside = surroundings(one.document.text, one.spans[0][0], one.spans[-1][1])
-        # The hour stands behind the day, which may have been all that was read.
-        printed = spelled(form, one.printed, locale, *beside) or spelled(form, one.printed + one.after[:40], locale)
+        read = (
+            spelled(form, words, locale, *surroundings(one.document.text, start, end))
+            for words, (start, end) in _stretches(form, one, locale)
+        )
+        printed = next(filter(None, read), ())
         # A model that wrote the value may have read more than these words.
         if printed and (one.leaf.origin == "copied" or not form.fits(one.value)):
             return printed
     return (one.value,) if form.fits(one.value) else spelled(form, one.value, locale)
+
+
+def _stretches(form: ToldForm, one: Beside, locale: Locale) -> Iterator[tuple[str, Span]]:
+    """Yields the words that a value may stand for, with their place: for a moment the whole of which it is a part."""
+    text, own = one.document.text, (one.spans[0][0], one.spans[-1][1])
+    is_moment = form.kind == "moment"
+    if is_moment:
+        begin = max(0, own[0] - READING_CONTEXT)
+        found = scan(text[begin : own[1] + READING_CONTEXT], locale)
+        held = ((begin + part.start, begin + part.end) for part in found if part.kind in ("date", "time", "datetime"))
+        wider = [(start, end) for start, end in held if start <= own[0] and own[1] <= end and (start, end) != own]
+        if wider:
+            start, end = max(wider, key=lambda place: place[1] - place[0])
+            yield text[start:end], (start, end)
+    yield one.printed, own
+    if is_moment:
+        # The month stands before its year, which may have been all that was read.
+        yield " ".join([*one.before.split()[-1:], one.printed]), own
 
 
 #: These are asked last, of the value that the other kinds leave.
