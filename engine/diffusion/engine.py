@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.diffusion.answer import read_written, without_made_up_values, written_by
 from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
 from cinnabar.engine.diffusion.denoiser import Denoiser
@@ -130,6 +131,7 @@ class DiffusionEngine:
             filled = read_written(request, plan.remaining, written)
             if self.calibration is not None:
                 filled = self.calibration.calibrate(request.form, request.passage, filled)
+                filled = drop_unlikely_values(request.form, filled)
             return without_made_up_values(request.form, filled)
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)

@@ -17,6 +17,7 @@ from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.planning import Plan, Planner
 from cinnabar.engine.engine import FormState
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.models.reader.calibration import Calibration, Scale
 from cinnabar.engine.request import Failed, Filled, Request
 from cinnabar.engine.settings import effort_of
 from cinnabar.engine.version import engine_fingerprint
@@ -141,6 +142,22 @@ def test_a_demanded_value_that_the_document_does_not_print_is_missing_if_the_mod
     (result,) = DiffusionEngine(model, "instant").fill([asked("a")])
     leaf = whole(result).leaves["/number"]
     assert leaf.origin in ("generated", "absent", "minimal") and leaf.missing
+
+
+def test_a_value_in_which_its_calibration_does_not_believe_is_null_where_it_may_be(model: LanguageModel) -> None:
+    free = {name: {"type": ["integer", "null"], "maximum": 99} for name in "abcdef"}
+    form = form_of({"type": "object", "properties": free | {"g": {"type": "integer"}}, "required": [*free, "g"]})
+
+    def read(bias: float) -> dict[str, Any]:
+        scale = Scale(bias, {})
+        calibration = Calibration(scale, scale, scale, "")
+        (found,) = DiffusionEngine(model, "instant", calibration=calibration).fill([asked("a", form=form)])
+        record: dict[str, Any] = json.loads(whole(found).record)
+        return record
+
+    sure = read(5.0)
+    assert any(sure[name] is not None for name in free), "the random model writes no value"
+    assert read(-5.0) == sure | dict.fromkeys(free)
 
 
 def test_a_document_is_measured_by_the_models_own_tokens(model: LanguageModel) -> None:
