@@ -36,7 +36,7 @@ def summary_of(model: str, chosen: list[LabelledSet], **options: Any) -> dict[st
     """Returns the figures of a model on these sets, and its seconds of a document, parsing and loading included."""
     plan = RunPlan.of(model=model, on_missing="guess", **options)
     source, escalation = sources_of(plan, model)
-    tier = None if escalation is None else escalation.tier(lambda: escalation.source.filler(plan.options.effort, None))
+    tier = None if escalation is None else escalation.tier(plan.options.effort)
     begun = time.perf_counter()
     found = predict_sets(chosen, partial(source.filler, plan.options.effort, plan.options.steps), plan.options, tier)
     seconds = (time.perf_counter() - begun) / max(1, sum(len(one.truths) for one in chosen))

@@ -132,7 +132,7 @@ def main() -> None:
     source, upper = sources_of(RunPlan.of(model=asked.model, on_missing="guess", device=asked.device), asked.model)
     filler: Filler = source.filler("medium", None)
     if upper is not None:
-        filler = upper.tier(lambda: upper.source.filler("medium", None)).beside(filler)
+        filler = upper.tier("medium").beside(filler)
     print(machine(load_model(reader_of(asked.model))), flush=True)
     by_set: dict[str, SetFigures] = {}
     sure: list[tuple[float, bool]] = []

@@ -122,7 +122,7 @@ def readings(model: str) -> Iterator[Reading]:
     plan = RunPlan.of(model=model, on_missing="guess")
     source, escalation = sources_of(plan, model)
     engine = source.filler(plan.options.effort, plan.options.steps)
-    tier = None if escalation is None else escalation.tier(lambda: escalation.source.filler(plan.options.effort, None))
+    tier = None if escalation is None else escalation.tier(plan.options.effort)
     for kind, form, frame, (name, *about), body, trouble, right, control, control_right in data["documents"]:
         head, tail, others = data["frames"][frame]
         members = {one: field_schema(*own) for one, own in {**others, name: about}.items()}

@@ -117,7 +117,9 @@ def _predict_planned(
     sources = [source] if escalation is None else [source, escalation.source]
     examples = prompt_examples(options, schemas, sources)
     lower, *upper = sources if examples is None else map(examples.shown_to, sources)
-    tier = None if escalation is None else escalation.tier(lambda: upper[0].filler(options.effort, None))
+    tier = None
+    if escalation is not None:
+        tier = escalation.tier(options.effort, lambda: upper[0].filler(options.effort, None))
     predicted = predict_sets(chosen, partial(lower.filler, options.effort, options.steps), options, tier)
     if file is not None:
         _write(file, predicted)

@@ -102,7 +102,7 @@ class FileReading:
         fillers, tier = [self._engine.filler(effort)], None
         if isinstance(self._engine, TwoTiers):
             upper = self._engine.upper.filler(effort)
-            fillers, tier = [*fillers, upper], self._engine.tier(upper)
+            fillers, tier = [*fillers, upper], self._engine.tier(upper, effort)
         job = Job(
             prepared.compiled,
             fillers[0],

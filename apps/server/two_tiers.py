@@ -38,9 +38,9 @@ class TwoTiers:
         """Returns a filler of the reader alone; `tier` has what comes behind it."""
         return self.lower.filler(effort)
 
-    def tier(self, upper: SharedFiller) -> Tier:
+    def tier(self, upper: SharedFiller, effort: Effort) -> Tier:
         """Returns the tier with this filler of the language model."""
-        return self._escalation.tier(lambda: upper)
+        return self._escalation.tier(effort.name, lambda: upper)
 
     def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
         """Returns the future of the request's result; `give_up` ends it early."""
@@ -52,7 +52,7 @@ class TwoTiers:
             upper.give_up()
 
         final.result.add_done_callback(leave)
-        first.add_done_callback(lambda done: self._go_on(request, done.result(), upper, final))
+        first.add_done_callback(lambda done: self._go_on(request, done.result(), self.tier(upper, effort), final))
         return final.result
 
     def give_up(self, result: Future[Result]) -> None:
@@ -69,20 +69,20 @@ class TwoTiers:
         """Waits so long, at most, for each model's threads; returns whether they have ended."""
         return self.lower.wait_for_end(seconds) and self.upper.wait_for_end(seconds)
 
-    def _go_on(self, request: Request, read: Result, upper: SharedFiller, final: Awaited) -> None:
+    def _go_on(self, request: Request, read: Result, tier: Tier, final: Awaited) -> None:
         """Has a thread ask the language model, for the engine's own one must not wait."""
         if isinstance(read, Failed):
             final.settle(read)
             return
         try:
-            self._threads.submit(self._raise, request, read, upper, final)
+            self._threads.submit(self._raise, request, read, tier, final)
         except RuntimeError:  # after `close`
             final.fail(CLOSED)
 
-    def _raise(self, request: Request, read: Filled, upper: SharedFiller, final: Awaited) -> None:
+    def _raise(self, request: Request, read: Filled, tier: Tier, final: Awaited) -> None:
         try:
             merged = MergedRecord(self._document_of(request.passage.text), read)
-            (result,), _ = escalate([merged], request.form, self.tier(upper))
+            (result,), _ = escalate([merged], request.form, tier)
         except Exception as error:
             result = Failed(request.id, "engine_error", type(error).__name__)
         final.settle(result)

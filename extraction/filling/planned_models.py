@@ -68,12 +68,17 @@ class Escalation:
     #: By pointer, whether its value has the last word; see `kept_preferences`.
     preferred: Mapping[str, bool] = field(default_factory=dict)
 
-    def tier(self, load: Callable[[], Filler]) -> Tier:
-        """Returns the tier of a job, whose filler is loaded at the first doubt."""
+    def tier(self, effort: str, load: Callable[[], Filler] | None = None) -> Tier:
+        """Returns the tier of a job, whose filler is loaded at the first doubt; without `load` it is the source's.
+
+        With the effort `instant` a second reading is left out, and the first one's record, its draft, stands.
+        """
         # Cold start: it imports torch.
         from cinnabar.extraction.filling.tiers import Tier
 
-        return Tier(load, self.threshold, self.prefer_confident, self.max_list_rows, self.seconds, self.preferred)
+        rows, seconds, resting = self.max_list_rows, self.seconds, self.prefer_confident and effort == "instant"
+        load = load or (lambda: self.source.filler(effort, None))
+        return Tier(load, self.threshold, self.prefer_confident, rows, seconds, self.preferred, resting)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.threshold <= 1.0:

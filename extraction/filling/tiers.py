@@ -50,6 +50,7 @@ class Tier:
     prefer_confident: whether its value counts only if its confidence is higher, since both models are calibrated.
     max_list_rows: the most rows of a list that such a model is asked for, None for any number. seconds: of its work on
     a document. preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
+    resting: whether it is asked for nothing, so that the first model's record stands.
     """
 
     load: Callable[[], Filler]
@@ -58,6 +59,7 @@ class Tier:
     max_list_rows: int | None = None
     seconds: float | None = None
     preferred: Mapping[str, bool] = field(default_factory=dict)
+    resting: bool = False
 
     @cached_property
     def filler(self) -> Filler:
@@ -66,7 +68,7 @@ class Tier:
 
     def beside(self, engine: Filler) -> Filler:
         """Returns the first model's filler, which asks a surer model for rows of tables, if its time has no limit."""
-        if not self.prefer_confident or self.seconds is not None or not isinstance(engine, Engine):
+        if not self.prefer_confident or self.seconds is not None or self.resting or not isinstance(engine, Engine):
             return engine
         return engine.beside(lambda: self.filler)
 
@@ -105,6 +107,8 @@ def escalate(
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, read in enumerate(merged):
+        if tier.resting:
+            continue
         lower = replace(read, filled=_unsure_of_worded(form, read.filled))
         long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
         if _is_sure(lower, tier.threshold, long.keys()):

@@ -169,7 +169,7 @@ class Assignment:
         engine = self._shown(self.model).filler(options.effort, options.steps)
         if self.escalation is not None:
             upper = self._shown(self.escalation.source)
-            tier = self.escalation.tier(lambda: upper.filler(options.effort, None))
+            tier = self.escalation.tier(options.effort, lambda: upper.filler(options.effort, None))
         for filler in [engine, *([tier.filler] if tier and not tier.prefer_confident else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:

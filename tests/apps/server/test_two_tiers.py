@@ -61,10 +61,10 @@ class Sure:
         return Filled(one.id, json.dumps(record, separators=(",", ":")), leaves, {}, 1, 0)
 
 
-def answer(lower: Sure, upper: Sure) -> Filled:
+def answer(lower: Sure, upper: Sure, effort: str = "low") -> Filled:
     tiers = two(lower, upper)
     try:
-        result = tiers.submit(Request("a", FORM, text_passage("Name: Ann, total 7\n")), EFFORTS["low"]).result(20)
+        result = tiers.submit(Request("a", FORM, text_passage("Name: Ann, total 7\n")), EFFORTS[effort]).result(20)
     finally:
         tiers.close()
     assert isinstance(result, Filled)
@@ -82,6 +82,12 @@ def test_the_language_model_is_asked_about_doubted_documents_and_told_nothing_of
     assert json.loads(answer(Sure("Ann", 0.9), upper).record)["name"] == "Ann" and not upper.asked
     assert json.loads(answer(Sure("Ann", 0.45), upper).record) == {"name": "Bob", "total": 7}
     assert not upper.asked[0].known
+
+
+def test_with_the_effort_instant_the_readers_record_stands() -> None:
+    upper = Sure("Bob", 0.8)
+    instant = answer(Sure("Ann", 0.45), upper, "instant")
+    assert json.loads(instant.record)["name"] == "Ann" and not (upper.asked or instant.alone)
 
 
 def test_agreement_of_both_is_surer_and_a_failure_leaves_the_readers_values_flagged() -> None:
@@ -124,7 +130,7 @@ def test_files_and_chats_are_answered_and_the_readers_values_stand_beyond_the_se
     chat = {"model": "cinnabar-auto", "messages": [{"role": "user", "content": said}]}
     files = [{"name": "a.txt", "content": b64encode(said.encode()).decode()}]
     for more, flags in (([], []), (["--seconds-each", "0.0001"], ["reader_alone"])):
-        with running("--model", "auto", "--effort", "instant", *more) as server:
+        with running("--model", "auto", "--effort", "low", *more) as server:
             (read,) = server.post("/extract", {"schema": NOTE, "files": files, "on_empty": "write"}).json()["results"]
             assert read["status"] == "written" and [one for one in read["flags"] if one == "reader_alone"] == flags
             told = server.post("/chat/completions", chat | {"response_format": schema})
