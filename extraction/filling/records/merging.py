@@ -285,13 +285,13 @@ def prefer_confident_record(
     other: Filled,
     kept: Collection[str] = (),
     preferred: Mapping[str, bool] | None = None,
-    weight: float = 1.0,
+    null_weight: float = 1.0,
     told: Collection[str] = (),
 ) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
 
-    weight: of the first one's confidences in single values, where the two differ. told: the places of values that the
-    second reading was told by the first one, with which it thus does not agree.
+    null_weight: of the first one's confidences that there is no value, where the second one has one. told: the places
+    of values that the second reading was told by the first one, with which it thus does not agree.
 
     What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
     found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is.
@@ -300,7 +300,7 @@ def prefer_confident_record(
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other, kept, preferred or {}, weight, told)
+    chosen = _Chosen(one, other, kept, preferred or {}, null_weight, told)
     record = accept(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
     if record is None and kept:
         return one
@@ -317,7 +317,7 @@ class _Chosen:
     other: Filled
     kept: Collection[str] = ()
     preferred: Mapping[str, bool] = field(default_factory=dict)
-    weight: float = 1.0
+    null_weight: float = 1.0
     told: Collection[str] = ()
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -355,7 +355,7 @@ class _Chosen:
             mine, theirs = self.one.leaves[pointer], self.other.leaves[pointer]
             if pointer in self.preferred and not (mine.missing or theirs.missing):
                 return not self.preferred[pointer]
-            weight = 1.0 if mine.text == theirs.text else self.weight
+            weight = self.null_weight if _is_null(mine) and not _is_null(theirs) else 1.0
             return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
         if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
             # Of a list in prose a reader of tables finds some rows; that others are missing its own shares do not tell.
@@ -369,6 +369,10 @@ class _Chosen:
         self.leaves |= _below(filled.leaves, pointer)
         self.rows |= _below(filled.rows, pointer)
         self.lists |= _below(filled.lists, pointer)
+
+
+def _is_null(leaf: Leaf) -> bool:
+    return leaf.text is None or leaf.text == "null"
 
 
 def _below(places: Mapping[str, _T], pointer: str) -> dict[str, _T]:

@@ -52,14 +52,23 @@ def test_the_surer_value_counts_and_the_list_of_the_second_reading_if_it_has_ite
     )
 
 
-def test_a_first_reading_that_weighs_less_must_be_surer_by_that_where_the_two_differ() -> None:
-    form = form_of(ORDERS)
-    one = read(form, "title=One\n- id=A\ntotal=5\n", 0.7, lists=0.7, total=0.9)
-    other = read(form, "title=Two\n- id=B\ntotal=7\n", 0.5, lists=0.6)
-    assert json.loads(prefer_confident_record(form, one, other).record)["title"] == "One"
-    both = prefer_confident_record(form, one, other, weight=0.6)
-    assert json.loads(both.record) == {"title": "Two", "total": 5, "orders": [{"id": "B"}]}
-    assert both.leaves["/total"].confidence == 0.9
+def test_a_null_that_weighs_less_must_be_surer_by_that_than_a_value() -> None:
+    text: dict[str, Any] = {"type": ["string", "null"]}
+    form = form_of({"type": "object", "properties": {"a": text, "b": text, "c": text}, "required": ["a", "b", "c"]})
+
+    def leaves(*found: tuple[str, float]) -> Filled:
+        record = {name: json.loads(value) for name, (value, _) in zip("abc", found, strict=True)}
+        slots = dict(zip("abc", range(3), strict=True))
+        own = {
+            f"/{name}": Leaf(value, sure, slot=slots[name]) for name, (value, sure) in zip("abc", found, strict=True)
+        }
+        return Filled("", json.dumps(record), own, {}, 1, 0)
+
+    one = leaves(("null", 0.7), ("null", 0.9), ('"x"', 0.7))
+    other = leaves(('"y"', 0.5), ('"y"', 0.5), ('"z"', 0.5))
+    assert json.loads(prefer_confident_record(form, one, other).record) == {"a": None, "b": None, "c": "x"}
+    weighed = prefer_confident_record(form, one, other, null_weight=0.6)
+    assert json.loads(weighed.record) == {"a": "y", "b": None, "c": "x"}
 
 
 def test_a_value_that_was_told_is_no_second_reading() -> None:
