@@ -29,6 +29,7 @@ from prefect.states import Completed, Failed  # isort: skip
 # Annotations stay values here, as in extract.py.
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.cost_estimate import CostEstimate
+    from cinnabar.extraction.filling.time_estimate import TimeEstimate
 
 # The key under which Prefect lists the reports of all runs.
 _REPORT = "cinnabar-report"
@@ -40,6 +41,10 @@ class LoggedRun(OutcomeTally):
     def on_estimate(self, estimate: CostEstimate) -> None:
         """Logs the estimated cost of a server's answers."""
         get_run_logger().info(harmless(str(estimate)))
+
+    def on_time(self, estimate: TimeEstimate) -> None:
+        """Logs the time that the run takes."""
+        get_run_logger().info(str(estimate))
 
     def note(self, text: str) -> None:
         """Logs a notice as a warning."""

@@ -163,8 +163,8 @@ def _print_estimate(estimate: BackfillEstimate, name: str, there: list[str]) -> 
     if estimate.renamed:
         print(f"{with_noun(estimate.renamed, 'record')} that need no document: names alone have changed")
     print(
-        f"{with_noun(estimate.documents, 'document')}, about {with_noun(estimate.tokens, 'token')} and"
-        f" {estimate.seconds:,.1f} seconds (from a sample of {estimate.sampled});"
+        f"{with_noun(estimate.documents, 'document')} of {with_noun(estimate.tokens, 'token')}, {estimate.time}"
+        f" (from a sample of {estimate.sampled});"
         f" {estimate.done} done before, {estimate.lost} gone or changed{_gone_elsewhere(estimate)}"
     )
 

@@ -23,6 +23,7 @@ from cinnabar.engine.few_shot import Examples, join_examples
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import LanguageSource, Source
 from cinnabar.extraction.filling.planned_models import chosen_note, sources_of
+from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.work.assignment import kept_model, model_for
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
@@ -180,7 +181,9 @@ def _serve_by_http(
         add_tools(server.app, agents, settings.max_body)
     if as_json:
         print(json.dumps({"url": url, "model": server.name}), flush=True)
-    print(f"cinnabar: {server.name} at {url}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
+    seconds = server.documents.seconds
+    time = f"; {TimeEstimate(seconds)}" if seconds is not None and seconds >= 1 else ""
+    print(f"cinnabar: {server.name} at {url}{time}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
     run_server(server.gate, settings, listener)
 
 

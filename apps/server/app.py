@@ -41,6 +41,7 @@ from cinnabar.extraction.filling.model_sources import (
 )
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.time_estimate import usual_seconds
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.library import LIBRARY
@@ -89,7 +90,9 @@ def assemble(
     cache.warm()
     completions = Completions(chat, name, options.effort, cache, gate, examples)
     named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
-    documents = FileReading(engine, pool, completions, cache, gate, options, named)
+    sources = [model] if escalation is None else [model, escalation.source]
+    seconds = usual_seconds(sources, options)
+    documents = FileReading(engine, pool, completions, cache, gate, options, named, seconds)
     Api(chat, completions, documents, gate, lambda: engine.alive).add_to(app)
 
     def close() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import logging
 import time
 import uuid
 from base64 import b64decode
@@ -33,6 +34,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
+from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.schemas import SchemaSource
@@ -41,10 +43,11 @@ from cinnabar.schemas import SchemaSource
 _THREADS = 64
 #: Files of one request.
 FILES = 256
+_log = logging.getLogger(__name__)
 
 
 class FileReading:
-    """Reads files. named: the schemas that clients may name."""
+    """Reads files. named: the schemas that clients may name. seconds: what a document takes, None if nobody knows."""
 
     def __init__(
         self,
@@ -55,7 +58,9 @@ class FileReading:
         gate: Gate,
         limits: RunOptions,
         named: Mapping[str, SchemaSource],
+        seconds: float | None = None,
     ) -> None:
+        self.seconds = seconds
         self._engine, self._pool, self._completions, self._schemas = engine, pool, completions, schemas
         self._gate, self._limits, self._named = gate, limits, named
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="documents")
@@ -118,10 +123,13 @@ class FileReading:
             on_list_incomplete=asked.on_list_incomplete,
         )
         work = [asyncio.wrap_future(self._threads.submit(self._outcome, name, data, job)) for name, data in files]
-        every = asyncio.ensure_future(asyncio.gather(*work))
+        every, begun = asyncio.ensure_future(asyncio.gather(*work)), time.monotonic()
+        if self.seconds is not None and (told := TimeEstimate(self.seconds, len(files))).is_long:
+            _log.info("%s", told)
         try:
             await first_of(every, gone, deadline)
             outcomes = every.result()
+            self.seconds = (time.monotonic() - begun) / max(1, len(files))
         finally:
             if not every.done():
                 every.cancel()

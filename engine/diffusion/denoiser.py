@@ -46,6 +46,9 @@ ROWS = 128
 #: of 13 tokens takes 1.6 times as long as one of a single token (Qwen2.5-Coder-0.5B, int8, one thread).
 DRAFTED, DRAFTED_OF_ONE = 16, 12
 
+#: The share of a task's time that its prompt takes (of a CPU; the document's tokens beside those of a short record).
+READING = 0.5
+
 #: Told of a task that its `Arrivals` gave up.
 GIVEN_UP = Undecoded("given_up", "")
 #: Told of a task whose time is over, or would be before it has an answer; what it has read is sound.
@@ -151,18 +154,22 @@ class Denoiser:
 
         shares = [0.0] * len(tasks)
 
-        def watch(step: int, runs: Sequence[DecodingRun]) -> None:
+        def tell(runs: Sequence[DecodingRun]) -> None:
             for run in runs:
-                shares[run.index] = run.sequence.share
-                if observer is not None:
-                    states[run.index] = run.shown(states[run.index])
+                unread = self._context.unread(run.sequence) if isinstance(self._context, PagedContext) else 0
+                read = 1.0 - unread / len(run.sequence.task.prompt)
+                shares[run.index] = READING * max(read, 0.0) + (1.0 - READING) * run.sequence.share
             tell_share(sum(shares) / len(tasks))
+
+        def watch(step: int, runs: Sequence[DecodingRun]) -> None:
             if observer is not None:
+                for run in runs:
+                    states[run.index] = run.shown(states[run.index])
                 observer(step, [*states])
 
         if observer is not None:
             observer(0, [*states])
-        for index, decoded in self.serve(Listed(tasks), watch, room):
+        for index, decoded in self.serve(Listed(tasks), watch, room, tell):
             shares[index] = 1.0
             yield index, decoded
 
@@ -172,8 +179,12 @@ class Denoiser:
         arrivals: Arrivals,
         watch: Watch | None = None,
         room: int | None = None,
+        tell: Callable[[Sequence[DecodingRun]], None] | None = None,
     ) -> Iterator[tuple[int, Decoded | Undecoded]]:
-        """Yields the number of each arriving task with its result, as `stream` does, until no more tasks arrive."""
+        """Yields the number of each arriving task with its result, as `stream` does, until no more tasks arrive.
+
+        watch: sees the tasks of a pass that scored some; tell: of every pass.
+        """
         active = list[DecodingRun]()
         ready: DecodingRun | None = None
         passes = deque[_Pass]()
@@ -211,6 +222,8 @@ class Denoiser:
                 runs, finished = passes[0].runs, self._finish(passes.popleft())
                 if isinstance(self._context, PagedContext):
                     self._times.note(self._context.read, time.monotonic() - begun)
+                if tell is not None:
+                    tell(runs)
                 if not finished:
                     continue
                 steps += 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 # Commands import this module for their help; tables need pyarrow.
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.cost_estimate import CostEstimate
+    from cinnabar.extraction.filling.time_estimate import TimeEstimate
     from cinnabar.extraction.store.records import Outcome
 
 # Documents that a tally names for each reason, and the most characters about one of them.
@@ -21,6 +22,9 @@ class ProgressListener:
 
     def on_estimate(self, estimate: CostEstimate) -> None:
         """Receives the estimated cost before a run asks a model behind a server."""
+
+    def on_time(self, estimate: TimeEstimate) -> None:
+        """Receives the time that a run takes, before its first document, and again if its documents show another."""
 
     def note(self, text: str) -> None:
         """Receives a warning."""

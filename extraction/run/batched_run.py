@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from cinnabar.closing import Closing
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.filling.time_estimate import Pace, usual_seconds
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
@@ -109,6 +110,7 @@ class BatchedRun(Closing):
     ) -> None:
         self.assignment, self.batches, self.known = models.assignment, batches, known
         self._commits, self._models, self._progress, self._ending = commits, models, commits.progress, ending
+        self._pace = Pace(self._progress.on_time)
         self.attempts = BatchAttempts(self._progress.note)
         self._stack = ExitStack()
 
@@ -128,7 +130,7 @@ class BatchedRun(Closing):
 
     def drive(self, driver: Driver) -> None:
         """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
-        self._commits.begin()
+        self._begin()
         with closing(driver(self)) as filled, BackgroundCommits(self._commit_filled) as commits:
             for number, batch in filled:
                 self.attempts.check_lost(batch)
@@ -140,7 +142,7 @@ class BatchedRun(Closing):
 
         Long and late documents have no outcome yet; after the last batch, `batches` has grown by them.
         """
-        self._commits.begin()
+        self._begin()
         batch = self.attempt(number, partial(self.fill, number))
         outcomes = self._commit_filled((number, batch))
         self.batches.put_off(number, batch)
@@ -152,7 +154,24 @@ class BatchedRun(Closing):
 
     def _commit_filled(self, filled: tuple[int, Batch]) -> list[Outcome]:
         number, batch = filled
-        return self.attempt(number, partial(self.commit, batch))
+        outcomes = self.attempt(number, partial(self.commit, batch))
+        self._pace.advance(len(outcomes))
+        return outcomes
+
+    def expect(self, seconds: float) -> None:
+        """Takes in the seconds of a document, which the caller tells."""
+        self._pace.expect(seconds)
+
+    def _begin(self) -> None:
+        """Begins the run in the store, and tells how long it takes."""
+        self._commits.begin()
+        usual = usual_seconds(self.assignment.sources, self.assignment.options)
+        self._pace.begin(sum(map(len, self.batches)), usual)
+
+    def _within(self, documents: float) -> None:
+        """Tells how much of a batch is answered before it is committed."""
+        self._progress.within(documents)
+        self._pace.within(documents)
 
     @property
     def empty(self) -> bool:
@@ -175,7 +194,7 @@ class BatchedRun(Closing):
         self.batches.begin(number)
         job = self._models.load()
         read, known = self.read(number)
-        with told_to(lambda share: self._progress.within(share * len(read))):
+        with told_to(lambda share: self._within(share * len(read))):
             batch = fill_batch([one for one in read if one is not None], known, job)
         return self.batches.set_aside_late(read, batch)
 

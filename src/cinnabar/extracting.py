@@ -35,6 +35,7 @@ _LINES, _REDRAWN = 30.0, 0.2
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.cost_estimate import CostEstimate
+    from cinnabar.extraction.filling.time_estimate import TimeEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,10 @@ class _ShownProgress(NoProgress):
         """Prints the expected cost of a model behind a server, as the command does."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
 
+    def on_time(self, estimate: TimeEstimate) -> None:
+        """Prints the time that the run takes."""
+        self.note(str(estimate))
+
     def note(self, text: str) -> None:
         """Prints a warning."""
         print(f"cinnabar: {text}", file=sys.stderr)
@@ -244,6 +249,7 @@ class _Handover(NoProgress):
     def __init__(self, hand: Callable[[Outcome], object], progress: NoProgress) -> None:
         self._hand, self._progress, self.left = hand, progress, Event()
         self.on_estimate, self.note, self.on_inputs = progress.on_estimate, progress.note, progress.on_inputs  # type: ignore[method-assign]
+        self.on_time = progress.on_time  # type: ignore[method-assign]
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Hands the outcomes over."""

@@ -107,8 +107,10 @@ def begin_backfill(
         return Backfill(run.closing(stack), batches, models, records, outstanding, elsewhere)
 
 
-# The fewest and the most documents that an estimate fills, and of how many one.
+# The fewest and the most documents that an estimate fills, and of how many one; as many of them, all over the sample,
+# and seconds are enough.
 _LEAST_TRIED, _MOST_TRIED, _ONE_OF = 6, 20, 5
+_LEAST_TIMED, _ENOUGH = 3, 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +129,20 @@ class Backfill:
         work, changed = self.outstanding, self.records.changes.values()
         # Filling costs more than parsing: an estimate must not cost as much as the work.
         most = max(_LEAST_TRIED, min(_MOST_TRIED, len(work.items) // _ONE_OF))
-        tried = sample(sorted(work.items, key=lambda item: item.found.characters), most)
-        tokens, seconds = 0, 0.0
-        if tried:
+        spread = sample(sorted(work.items, key=lambda item: item.found.characters), most)
+        tokens, seconds, tried = 0, 0.0, 0
+        if spread:
             # Parsers, model and the questions of a form start with the first document; that says nothing of the others.
-            self._try(tried[:1])
-            tokens, seconds = self._try(tried)
-        times = len(work.items) / max(1, len(tried))
+            self._try(spread[:1])
+        parts = -(-len(spread) // _LEAST_TIMED)
+        for part in (spread[at::parts] for at in range(parts)):
+            found = self._try(part)
+            tokens, seconds, tried = tokens + found[0], seconds + found[1], tried + len(part)
+            if seconds > _ENOUGH:
+                break
+        times = len(work.items) / max(1, tried)
+        if tried:
+            self.run.expect(seconds / tried)
         asked = {at: None for one in changed for at in one.asked_places}
         below = [f"values below {self.records.below:g}"] if self.records.below else []
         return BackfillEstimate(
@@ -144,7 +153,7 @@ class Backfill:
             dropped=tuple({at: None for one in changed for at in one.gone}),
             done=len(work.done),
             lost=len(work.lost),
-            sampled=len(tried),
+            sampled=tried,
             elsewhere=self.elsewhere,
             renamed=len(work.renamed),
         )

@@ -9,6 +9,7 @@ from typing import Self
 
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, DocumentLookup
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Done, is_done
@@ -34,6 +35,11 @@ class BackfillEstimate:
     sampled: int
     elsewhere: int = 0
     renamed: int = 0
+
+    @property
+    def time(self) -> TimeEstimate:
+        """Returns the seconds as a run tells them."""
+        return TimeEstimate(self.seconds / max(1, self.documents), self.documents)
 
 
 _KEPT = f"the record of the version before stays; {ELSEWHERE}"

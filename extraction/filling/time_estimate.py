@@ -1,0 +1,110 @@
+"""Tells how long a run takes: at first by what its models usually take, then by what its first documents took."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cinnabar.engine.models.language.memory import BYTES
+from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, Source
+from cinnabar.extraction.filling.planned_models import on_gpu
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.plan.run_options import RunOptions
+
+#: Seconds of a core that the reader takes for a document, and a language model for each thousand million weights.
+READER_SECONDS, LANGUAGE_SECONDS = 0.4, 12.0
+#: A run that takes less is told nothing of.
+SHORT = 20.0
+#: From so many documents on they tell what the others take, ever when there are twice as many, and this factor apart.
+_FIRST, _APART = 3, 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class TimeEstimate:
+    """The seconds that a document takes, and how many documents there are; 0 if nobody knows."""
+
+    seconds: float
+    documents: int = 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether people are told of it."""
+        return self.seconds * self.documents >= SHORT
+
+    def __str__(self) -> str:
+        each = f"about {_spoken(self.seconds, short=True)} a document"
+        return f"{each}, {_spoken(self.seconds * self.documents)} in all" if self.documents > 1 else each
+
+
+def usual_seconds(sources: Sequence[Source], options: RunOptions) -> float | None:
+    """Returns the seconds that a document takes with these models on all cores here; None where nobody knows.
+
+    The second of two models is asked about every document, as it is of kinds that the reader does not know.
+    """
+    cores, seconds = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1), 0.0
+    for at, source in enumerate(sources):
+        if isinstance(source, ModelSource):
+            seconds += READER_SECONDS / cores
+        elif not isinstance(source, LanguageSource) or on_gpu(source.device):  # type: ignore[arg-type]
+            return None
+        elif not (at and options.effort == "instant"):
+            own = LANGUAGE_SECONDS * source.memory / BYTES[source.precision] / 1e9 / cores
+            seconds += min(own, options.seconds_each or own)
+    return seconds
+
+
+class Pace:
+    """Tells a run's time before its first document, and again where the documents that are done show another one.
+
+    tell: receives estimates.
+    """
+
+    def __init__(self, tell: Callable[[TimeEstimate], object]) -> None:
+        self._tell = tell
+        self._documents, self._done, self._next = 0, 0.0, float(_FIRST)
+        self._told: float | None = None
+        # The moment of the first news, before which models are loaded, and the documents that were done then.
+        self._first: tuple[float, float] | None = None
+
+    def expect(self, seconds: float) -> None:
+        """Takes in what a document takes, which the caller tells."""
+        self._told = seconds
+
+    def begin(self, documents: int, seconds: float | None) -> None:
+        """Tells what the run takes if each of its documents takes so long and nothing better is known; once."""
+        begun, self._documents = bool(self._documents), documents
+        if not begun and self._told is None and seconds is not None:
+            self._say(seconds)
+
+    def advance(self, documents: int) -> None:
+        """Counts documents that are done."""
+        self._done += documents
+        self.within(0.0)
+
+    def within(self, documents: float) -> None:
+        """Takes in how much is done of documents that are not counted yet; tells the time anew if it is another one."""
+        now, all_done = time.monotonic(), self._done + documents
+        begun, before = self._first = self._first or (now, all_done)
+        done = all_done - before
+        if done < self._next:
+            return
+        self._next, seconds = 2 * done, (now - begun) / done
+        if self._told is None or not 1 / _APART < seconds / self._told < _APART:
+            self._say(seconds)
+
+    def _say(self, seconds: float) -> None:
+        self._told = seconds
+        if (estimate := TimeEstimate(seconds, self._documents)).is_long:
+            self._tell(estimate)
+
+
+def _spoken(seconds: float, short: bool = False) -> str:
+    """Returns a time in words: seconds, minutes, hours or days, with two digits."""
+    for size, unit in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= 2 * size:
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+    return f"{float(f'{seconds:.2g}'):g} {'s' if short else 'seconds'}"
