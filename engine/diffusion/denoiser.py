@@ -285,10 +285,16 @@ class Denoiser:
         return False
 
     def _is_late(self, run: DecodingRun) -> bool:
-        """Returns whether the next step of a run would end behind its time; it then ends with what it has, or fails."""
+        """Returns whether a run has had its passes, or the next one would end behind its time.
+
+        It then ends with what it has, or fails.
+        """
+        sequence, needed, most = run.sequence, 0.0, run.sequence.settings.passes_in_all
+        if most is not None and sequence.passes >= most:
+            run.late = True
+            return True
         if run.answer_by is None:
             return False
-        sequence, needed = run.sequence, 0.0
         begun = bool(sequence.chosen.any())
         if run.joined and isinstance(context := self._context, PagedContext):
             needed = self._times.needed(context.unread(sequence), context.stretch, begun)

@@ -48,6 +48,9 @@ class DecodingSettings:
     #: that name stands. A half-trained model (60 values of 12 held-back pages, medium) had 11 values right in 63 passes
     #: a record with 1, and 5 in 90 with 0, for strings had no end.
     local: float = 1.0
+    #: The most passes of an answer, which ends then with what it has; None for any number. Blocks of one token, those
+    #: of causal models, have one pass each, so that threshold, passes and rounds mean nothing to them.
+    passes_in_all: int | None = None
 
 
 SETTINGS = {
@@ -63,14 +66,16 @@ assert SETTINGS.keys() == EFFORTS.keys()
 
 
 def settings_for(traits: Traits, effort: str, passes: int | None = None) -> DecodingSettings:
-    """Returns the settings of this effort for a model, with its own `passes` if given.
+    """Returns the settings of this effort for a model, with its own `passes` if given: of a block, or of an answer.
 
     Medium has the threshold of the model's authors, if they tell one.
     """
     settings = SETTINGS[effort]
     if effort == "medium" and traits.threshold is not None:
         settings = replace(settings, threshold=traits.threshold)
-    return settings if passes is None else replace(settings, passes=passes)
+    if passes is None:
+        return settings
+    return replace(settings, passes=passes, passes_in_all=passes if traits.block == 1 else None)
 
 
 def beside_answer(tokens: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import LATE, Denoiser
 from cinnabar.engine.diffusion.pass_times import LONG, PassTimes
+from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.models.language.passes import Passes
 from cinnabar.engine.work_time import answer_within, seconds_to_answer
 
@@ -97,3 +99,22 @@ def test_seconds_to_answer_are_those_of_the_block() -> None:
         assert seconds_to_answer() == 4.0
         with answer_within(None):
             assert seconds_to_answer() is None
+
+
+@pytest.mark.parametrize(("effort", "steps", "same"), [("instant", 3, False), ("high", 9, False), ("low", 64, True)])
+def test_steps_bound_the_passes_of_an_answer_token_by_token_and_efforts_do_not(
+    effort: str, steps: int, same: bool
+) -> None:
+    one = task(FORM, "Document" + " name" * 4, 90)
+    denoiser = Denoiser(decoder(CAUSAL, 1), TOKENIZER, page=8)
+    whole, free, bounded = decoded(
+        denoiser,
+        one,
+        replace(one, settings=settings_for(CAUSAL, effort)),
+        replace(one, settings=settings_for(CAUSAL, effort, steps)),
+    )
+    assert free.text == whole.text and (bounded.text == whole.text) == same == (whole.passes <= steps)
+    assert bounded.passes == min(whole.passes, steps)
+    assert one.judge is not None and one.judge(bounded.text)
+    written = sum(1 for posterior in bounded.posteriors if posterior)
+    assert bounded.tokens[:written] == whole.tokens[:written] and written >= steps * (not same)
