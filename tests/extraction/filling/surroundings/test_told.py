@@ -42,6 +42,17 @@ def test_a_value_that_a_model_wrote_in_the_form_stays() -> None:
     assert one_value(field, "Due on the third of May", "03/05/2026", "third of May") == "03/05/2026"
 
 
+def test_a_day_that_a_model_wrote_in_another_order_than_asked_is_that_of_the_document() -> None:
+    field = {"type": ["string", "null"], "description": "As MM/DD/YYYY."}
+    for text, told in [
+        ("Collected on 2007-10-12.", "10/12/2007"),
+        ("Collected on 2007-12-10, sent on 2007-10-12.", "12/10/2007"),
+        ("Collected in autumn.", "12/10/2007"),
+    ]:
+        # A value without words stays in doubt.
+        assert one_value(field, text, "12/10/2007").removesuffix("?") == told
+
+
 def test_a_form_that_nothing_fits_is_flagged_and_one_that_is_told_keeps_its_confidence() -> None:
     asked = {"type": "string", "description": "As DD/MM/YYYY."}
     words = {"a": "5 May 2026", "b": "soon"}
