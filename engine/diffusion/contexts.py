@@ -113,6 +113,8 @@ class PagedContext:
 
     def unread(self, sequence: OpenSequence) -> int:
         """Returns the tokens that are still to be read before the open block of a sequence is scored."""
+        if sequence.done:
+            return 0
         row, _ = self._rows[id(sequence)]
         self.cache.adopt(row)
         return max(_border(sequence) - row.length, 0)

@@ -17,7 +17,7 @@ from cinnabar.engine.diffusion.denoiser import LATE, Denoiser
 from cinnabar.engine.diffusion.pass_times import LONG, PassTimes
 from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.models.language.passes import Passes
-from cinnabar.engine.work_time import answer_within, seconds_to_answer
+from cinnabar.engine.work_time import answer_within, seconds_to_answer, told_to
 
 FORM = form_of(INVOICE, ["name", "lines"])
 #: Seconds of a token of a prompt, and of a pass of an answer, by the clock of `slowed`.
@@ -118,3 +118,14 @@ def test_steps_bound_the_passes_of_an_answer_token_by_token_and_efforts_do_not(
     assert one.judge is not None and one.judge(bounded.text)
     written = sum(1 for posterior in bounded.posteriors if posterior)
     assert bounded.tokens[:written] == whole.tokens[:written] and written >= steps * (not same)
+
+
+def test_an_answer_that_ends_before_its_draft_tells_its_share() -> None:
+    one = task(FORM, "Document name", 90)
+    (plain,) = decoded(Denoiser(decoder(CAUSAL, 1), TOKENIZER, page=8), one)
+    begin, items = plain.text[: plain.text.index(b"[") + 1], plain.text[plain.text.index(b"[") + 1 : -2]
+    shares = list[float]()
+    with told_to(shares.append):
+        longer = replace(one, source=begin + b", ".join([items, items, items]) + b"]}")
+        (found,) = decoded(Denoiser(decoder(CAUSAL, 1), TOKENIZER, page=8), longer)
+    assert found.text == plain.text and all(0 < share <= 1 for share in shares) and shares[-1] > 0.5
