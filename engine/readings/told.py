@@ -28,7 +28,7 @@ def _spellings(form: ToldForm, read: ReadValue) -> Iterator[str]:
     if form.kind != "moment":
         kinds = {"currency": "currency", "country": f"country {form.length}", "language": f"language {form.length}"}
         if form.kind == "letters" or kinds[form.kind] in code_kinds(value):
-            yield value
+            yield from (value, value.upper(), value.lower())
     elif not form.parts:
         # A moment without a zone is read as one of UTC, too.
         yield from () if value.endswith("Z") else (value,)

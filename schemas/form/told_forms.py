@@ -56,6 +56,10 @@ _RUN = re.compile(rf"AM/PM|am/pm|a\.m\./p\.m\.|AM or PM|{_TOKEN}|{_TOKEN.lower()
 _DIRECTIVE = re.compile(r"%[-#]?([YymdHMSbBIp])")
 _DIRECTIVES = {"Y": "YYYY", "y": "YY", "m": "MM", "d": "DD", "H": "HH", "M": "MM", "S": "SS", "b": "MMM", "B": "MMMM",
                "I": "HH", "p": "AM/PM"}  # fmt: skip
+# "DD Mon YYYY", "Month D, YYYY".
+_MONTH_WORD = re.compile(
+    r"(?:(?<=\bD[ -])|(?<=\bDD[ -]))(?:Mon(?:th)?|Mmm)(?=[ -]YY)|\b(?:Mon(?:th)?|Mmm)(?= DD?,? YY)"
+)
 _DATES = ({"year", "month", "day"}, {"year", "month"}, {"day", "month"}, {"year"})
 _TIMES: tuple[set[str], ...] = ({"hour", "minute"}, {"hour", "minute", "second"})
 _ISO = re.compile(r"\bISO[- ]?8601\b|\bRFC[- ]?3339\b|\bISO (?:date|format)\b", re.IGNORECASE)
@@ -87,18 +91,27 @@ _NUMBERS = {
 }  # fmt: skip
 _COUNT = rf"(?P<count>{'|'.join(_NUMBERS)})[- ]"
 _BEGINS = (
-    r"(?:^|(?<=[.;:,(] )|(?<=[(])|(?<=\bas )|(?<=\bas a )|(?<=\bas an )|(?<=\bas the )|(?<=\bits )|(?<=\b[ie]n ))"
+    r"(?:^|(?<=[.;:,(] )|(?<=[(])|(?<=\bas )|(?<=\bas a )|(?<=\bas an )|(?<=\bas the )|(?<=\bits )|(?<=\b[ie]n )"
+    r"|(?<=à )|(?<=\bd[ei] )|(?<=\bvan )|(?<=\baus ))"
     r"(?:(?:(?:it |the value |values )?(?:must|should) be|always) (?:written )?(?:in )?(?:an? )?)?"
 )
 _ENDS = r"(?= ?(?:$|[.,;:)]|letters|words|only))"
 _CODES: tuple[tuple[ToldKind, re.Pattern[str]], ...] = (
     ("currency", re.compile(r"\bISO[- ]?4217\b|\b(?:ISO|(?:three|3)-letter) currency code\b", re.IGNORECASE)),
     ("country", re.compile(
-        rf"\bISO[- ]?3166(?:-1)?\b(?!-[23])(?:[ -]alpha[- ]?[23])?|\b(?:ISO |{_COUNT}letter )+country code\b",
+        rf"\bISO[- ]?3166(?:-1)?\b(?!-[23])(?:[ -]alpha[- ]?[23])?"
+        rf"|\b(?:ISO |alpha-[23] |{_COUNT}letter )+country code\b",
         re.IGNORECASE)),
     ("language", re.compile(
         rf"\bISO[- ]?639(?:-[123])?\b|\b(?:ISO |{_COUNT}letter )+language code\b", re.IGNORECASE)),
 )  # fmt: skip
+# "ISO code" alone is that of the one thing that is named.
+_ISO_CODE = re.compile(r"\bISO[- ](?:alpha[- ]?[23][- ]?)?code\b", re.IGNORECASE)
+_NAMES: dict[ToldKind, re.Pattern[str]] = {
+    "currency": re.compile(r"currency|währung|devise|moneda|valuta", re.IGNORECASE),
+    "country": re.compile(r"country|nationality|\bland\b|länder|\bpays\b|país|paese", re.IGNORECASE),
+    "language": re.compile(r"language|sprache|langue|idioma|lingua|\btaal", re.IGNORECASE),
+}
 _LENGTH = re.compile(
     rf"\b{_COUNT}(?:letter|buchstaben|lettres|letras|lettere)|\balpha[- ]?(?P<alpha>[23])\b"
     r"|\bISO[- ]?639-(?P<part>[123])\b",
@@ -112,13 +125,14 @@ _LETTERS = re.compile(
 )
 _WORDS: tuple[tuple[ToldKind, str, str, re.Pattern[str]], ...] = (
     ("digits", "digits only", r"\d+", re.compile(
-        r"\b(?:digits only|only (?:the )?digits|nur ziffern|uniquement (?:des|les) chiffres|chiffres uniquement"
-        r"|s[oó]lo d[ií]gitos|solo cifre|alleen cijfers)\b", re.IGNORECASE)),
+        r"\b(?:digits only|(?:only|just) (?:the )?digits|nur ziffern|uniquement (?:des|les) chiffres"
+        r"|chiffres uniquement|s[oó]lo d[ií]gitos|solo cifre|alleen cijfers)\b", re.IGNORECASE)),
     ("upper", "in upper case", r"[^a-zß-öø-ÿ]*", re.compile(
-        rf"{_BEGINS}(?:all )?(?:upper-?case|upper case|capital letters|(?:all )?capitals|gro(?:ß|ss)buchstaben"
-        rf"|majuscules|may[uú]sculas|maiuscol[oe]|hoofdletters)\b{_ENDS}", re.IGNORECASE)),
+        rf"{_BEGINS}(?:all |block |tout |tod[oa] |tutt[oe] )?(?:upper-?cased?|upper case|capital letters|capitals|caps"
+        rf"|(?:gro(?:ß|ss)|block)buchstaben|versalien|majuscules|may[uú]sculas|maiuscol[oe]|hoofdletters)\b{_ENDS}",
+        re.IGNORECASE)),
     ("lower", "in lower case", r"[^A-ZÀ-ÖØ-Þ]*", re.compile(
-        rf"{_BEGINS}(?:all )?(?:lower-?case|lower case|small letters|kleinbuchstaben|minuscules|min[uú]sculas"
+        rf"{_BEGINS}(?:all )?(?:lower-?cased?|lower case|small letters|kleinbuchstaben|minuscules|min[uú]sculas"
         rf"|minuscol[oe]|kleine letters)\b{_ENDS}", re.IGNORECASE)),
 )  # fmt: skip
 # What a form before or behind these words is: one that is not wanted, one that documents have, or an example.
@@ -162,6 +176,7 @@ def told_form(description: str) -> ToldForm | None:
     """
     text = _DIRECTIVE.sub(lambda one: _DIRECTIVES[one[1]], _LINK.sub("", description))
     text = _EXAMPLE.sub("for example", " ".join(text.split()))
+    text = _MONTH_WORD.sub(lambda one: "M" * max(3, len(one[0]) - 1), text)
     found = [*_moments(text)] or [*_codes(text)] or [*_words(text)][:1]
     forms = {form.pattern: form for form, _ in found}
     if not forms:
@@ -289,14 +304,18 @@ def _codes(text: str) -> list[tuple[ToldForm, tuple[int, int]]]:
     if len({*_STANDARD.findall(text)}) > 1:
         return found  # a text of several parts
     said = next((_said_length(one) for one in _LENGTH.finditer(text)), 0)
+    cases = {form.kind for form, _ in _words(text)}
+    named = [kind for kind, names in _NAMES.items() if names.search(text)]
     for kind, pattern in _CODES:
-        for match in pattern.finditer(text):
+        alone = _ISO_CODE.finditer(text) if named == [kind] else ()
+        for match in (*pattern.finditer(text), *alone):
             if not _asks(text, *match.span()):
                 continue
             # "ISO 639" alone has codes of two and of three letters.
             length = 3 if kind == "currency" else said or 2
             many = "2,3" if kind == "language" and not said else str(length)
-            letters = "[a-z]" if kind == "language" else "[A-Z]"
+            is_lower = "lower" in cases or (kind == "language" and "upper" not in cases)
+            letters = "[a-z]" if is_lower else "[A-Z]"
             name = f"{kind} code of {many.replace(',', ' or ')} letters"
             found.append((ToldForm(name, kind, f"{letters}{{{many}}}", length=length), match.span()))
     letters_said = None if found else _LETTERS.search(text)

@@ -48,6 +48,11 @@ ASKED = [
     ("Land, zwei Buchstaben", "2 letters"),
     ("Beginn im 24-Stunden-Format", "24-hour HH:MM"),
     ("Año, AAAA", "AAAA"),
+    ("Signed on, DD Mon YYYY", "DD MMM YYYY"),
+    ("Day of signing in the form Month D, YYYY", "MMMM D, YYYY"),
+    ("Currency of the fee as ISO code", "currency code of 3 letters"),
+    ("codice del paese di due lettere", "2 letters"),
+    ("Name of the vessel (all caps)", "in upper case"),
     ("Tag der Lieferung, T.M.JJJJ", "T.M.JJJJ"),
 ]
 NOT_ASKED = [
@@ -169,6 +174,7 @@ NAMED = [
     ("ISO 4217|ISO 4217 code|ISO-4217-Code|code ISO 4217|código ISO 4217|three-letter currency code", "€=EUR|CHF=CHF"),
     ("ISO 3166-1 alpha-2|ISO 3166|two-letter country code|ISO country code|2-letter country code (ISO 3166-1)",
      "Germany=DE|Österreich=AT|Espagne=ES"),
+    ("ISO 3166-1 alpha-2 code, lower case|ISO code of the country, in lower case", "Germany=de"),
     ("ISO 3166-1 alpha-3|three-letter country code|ISO 3166 code, alpha-3|3-letter ISO country code", "Germany=DEU"),
     ("ISO 639-1|ISO 639-1 code|two-letter language code|ISO 639|ISO language code", "Spanish=es|German=de"),
     ("two letters|2 letters|zwei Buchstaben|deux lettres|dos letras|due lettere|twee letters|two capital letters",
