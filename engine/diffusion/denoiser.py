@@ -22,12 +22,13 @@ from cinnabar.engine.diffusion.commitment import AskedPass, Commitment, grade
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.diffusion.drafts import Drafter, is_drafted
-from cinnabar.engine.diffusion.forced import TokenSpelling, TokenTexts
+from cinnabar.engine.diffusion.forced import Forced, TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.graph_tables import GraphTables
 from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.pass_times import PassTimes
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
+from cinnabar.engine.diffusion.stretches import LONG, ends_copy
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
@@ -339,6 +340,8 @@ class Denoiser:
         """Commits the forced text at the front of the open block."""
         graph = sequence.task.graph
         forced = self._tables.forced_text(graph).after(block.ahead)
+        if self.block == 1 and not forced.tokens and sequence.task.ends_of:
+            forced = self._end_of_text(sequence, block)
         room = min(len(forced.tokens), block.stop - block.front)
         while room and graph.distance[forced.states[room - 1]] > sequence.limit - block.front - room:
             room -= 1
@@ -353,6 +356,14 @@ class Denoiser:
         fresh = np.flatnonzero(sequence.tokens[at[:room]] < 0)
         sequence.commit(at[fresh], tokens[fresh], np.ones(len(fresh), np.float32), False)
         sequence.advance()
+
+    def _end_of_text(self, sequence: OpenSequence, block: Block) -> Forced:
+        """Returns the quotation mark that ends a long text where a paragraph does that it copies, else nothing."""
+        begin, end = block.front - LONG, self.texts.token[b'"']
+        if begin < sequence.begin or (state := sequence.task.graph.run([end], block.ahead)) < 0:
+            return Forced((), ())
+        written = self.texts.text(sequence.tokens[begin : block.front].tolist())
+        return Forced((end,), (state,)) if ends_copy(written, sequence.task.ends_of) else Forced((), ())
 
     def _checkable(self, sequence: OpenSequence, block: Block) -> bool:
         """Whether the pass that writes this block's keys should score its visible tokens, too."""

@@ -18,6 +18,7 @@ from cinnabar.engine.diffusion.graph_cache import cached_graph
 from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.diffusion.settings import answer_budget
+from cinnabar.engine.diffusion.stretches import paragraph_ends
 from cinnabar.engine.engine import failure_of
 from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -231,6 +232,7 @@ class Planner:
             judge=lambda text: _is_accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
             source=draft_source(form, request.passage) if is_drafted(self._model.decoder) else b"",
+            ends_of=frozenset() if any(slot.written for slot in form.slots) else paragraph_ends(request.passage.text),
         )
 
 

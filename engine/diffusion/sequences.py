@@ -21,7 +21,8 @@ class Task:
     not know; None if the graph knows all. minimal: the text of a smallest valid record. settings: those of the task,
     None for the denoiser's; `local` is always the denoiser's. ends: whether the answer ends
     with this beginning of it, as at a text before which it shall stop; it is no whole record then. source: lines that
-    the answer may well be put together from, the likeliest first, for drafts; without any nothing is drafted.
+    the answer may well be put together from, the likeliest first, for drafts; without any nothing is drafted. ends_of:
+    of paragraphs, with which a long text of a causal model ends (`stretches`).
     """
 
     prompt: Sequence[int]
@@ -32,6 +33,7 @@ class Task:
     settings: DecodingSettings | None = None
     ends: Callable[[bytes], bool] | None = None
     source: bytes = b""
+    ends_of: frozenset[bytes] = frozenset()
 
     @property
     def tokens(self) -> int:
