@@ -71,14 +71,16 @@ class Escalation:
     def tier(self, effort: str, load: Callable[[], Filler] | None = None) -> Tier:
         """Returns the tier of a job, whose filler is loaded at the first doubt; without `load` it is the source's.
 
-        With the effort `instant` a second reading is left out, and the first one's record, its draft, stands.
+        Of a second reading the effort tells the rounds: none with `instant`, where the first one's record, its draft,
+        stands; two with `high`.
         """
         # Cold start: it imports torch.
         from cinnabar.extraction.filling.tiers import Tier
 
-        rows, seconds, resting = self.max_list_rows, self.seconds, self.prefer_confident and effort == "instant"
+        rows, seconds = self.max_list_rows, self.seconds
+        rounds = {"instant": 0, "high": 2}.get(effort, 1) if self.prefer_confident else 1
         load = load or (lambda: self.source.filler(effort, None))
-        return Tier(load, self.threshold, self.prefer_confident, rows, seconds, self.preferred, resting)
+        return Tier(load, self.threshold, self.prefer_confident, rows, seconds, self.preferred, rounds)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.threshold <= 1.0:

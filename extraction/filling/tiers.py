@@ -36,6 +36,8 @@ KNOWN_KIND, ANY_CONFIDENCE = 0.5, 1.01
 #: learned the reader overlooks much. F1 of 26 such sets, three documents of each, beside whole records of 1.5B: .721
 #: with .6, .720 with .7, .711 with .8, .694 with 1; .695 without the reader.
 NULL_WEIGHT = 0.6
+#: Values that a language model is less sure of are asked once more with the effort `high`.
+ASKED_AGAIN = 0.6
 _T = TypeVar("_T")
 #: The origins of values that no model is asked for.
 _GIVEN = {"known", "fact"}
@@ -50,7 +52,7 @@ class Tier:
     prefer_confident: whether its value counts only if its confidence is higher, since both models are calibrated.
     max_list_rows: the most rows of a list that such a model is asked for, None for any number. seconds: of its work on
     a document. preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
-    resting: whether it is asked for nothing, so that the first model's record stands.
+    rounds: how often it is asked: with 0 the first model's record stands, with 2 what it doubts is asked once more.
     """
 
     load: Callable[[], Filler]
@@ -59,7 +61,7 @@ class Tier:
     max_list_rows: int | None = None
     seconds: float | None = None
     preferred: Mapping[str, bool] = field(default_factory=dict)
-    resting: bool = False
+    rounds: int = 1
 
     @cached_property
     def filler(self) -> Filler:
@@ -68,7 +70,7 @@ class Tier:
 
     def beside(self, engine: Filler) -> Filler:
         """Returns the first model's filler, which asks a surer model for rows of tables, if its time has no limit."""
-        if not self.prefer_confident or self.seconds is not None or self.resting or not isinstance(engine, Engine):
+        if not self.prefer_confident or self.seconds is not None or not self.rounds or not isinstance(engine, Engine):
             return engine
         return engine.beside(lambda: self.filler)
 
@@ -107,7 +109,7 @@ def escalate(
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, read in enumerate(merged):
-        if tier.resting:
+        if not tier.rounds:
             continue
         lower = replace(read, filled=_unsure_of_worded(form, read.filled))
         long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
@@ -149,7 +151,8 @@ def _answers(requests: Sequence[Sequence[Request]], tier: Tier) -> list[Result]:
     """Returns the answers to the requests of these documents; a bound of seconds is that of each document."""
     if tier.seconds is None:
         together = [request for own in requests for request in own]
-        return tier.filler.fill(together) if together else []
+        answers = tier.filler.fill(together) if together else []
+        return answers if tier.rounds < 2 else _asked_again(together, answers, tier.filler)
     answers = list[Result]()
     for at, own in enumerate(requests):
         with part(at / len(requests), (at + 1) / len(requests)):
@@ -157,6 +160,23 @@ def _answers(requests: Sequence[Sequence[Request]], tier: Tier) -> list[Result]:
                 with answer_within(tier.seconds / len(own)):
                     answers += tier.filler.fill([request])
     return answers
+
+
+def _asked_again(requests: Sequence[Request], answers: Sequence[Result], filler: Filler) -> list[Result]:
+    """Returns the answers with what the model doubts as it reads that beside its surer values, which it is told."""
+    doubted = dict[int, Request]()
+    for at, (request, answer) in enumerate(zip(requests, answers, strict=True)):
+        if isinstance(answer, Filled):
+            known = {**request.known, **freeze_sure(request.form, answer, ASKED_AGAIN)}
+            if not answer.leaves.keys() <= known.keys():
+                doubted[at] = replace(request, known=known)
+    made = [*answers]
+    for (at, request), second in zip(doubted.items(), filler.fill([*doubted.values()]), strict=True):
+        first = answers[at]
+        if isinstance(first, Filled) and isinstance(second, Filled):
+            told = {place: leaf for place, leaf in first.leaves.items() if place in request.known}
+            made[at] = replace(second, leaves={**second.leaves, **told})
+    return made
 
 
 def _stands(form: Form, leaf: Leaf) -> bool:

@@ -337,3 +337,33 @@ def test_a_bound_of_seconds_is_that_of_each_document_and_shared_by_its_passages(
     tier = Tier(Timed, 0.8, True, seconds=6.0)  # type: ignore[arg-type]
     assert [one.id for one in _answers(own, tier)] == ["a", "b", "c"]
     assert asked == [("a", 3.0), ("b", 3.0), ("c", 6.0)]
+
+
+def test_with_two_rounds_what_the_model_doubts_is_asked_once_more_beside_its_surer_values() -> None:
+    asked = list[tuple[str, dict[str, str | None]]]()
+
+    class Doubting:
+        def fill(self, requests: Sequence[Request]) -> list[Result]:
+            asked.extend((one.id, dict(one.known)) for one in requests)
+            return [self.read(one) for one in requests]
+
+        def read(self, one: Request) -> Result:
+            if one.id == "lost" and len(asked) > 3:
+                return Failed(one.id, "engine_error")
+            again = "/name" in one.known
+            leaves = {"/name": Leaf('"Ada"', 1.0, origin="known") if again else Leaf('"Ada"', 0.9)}
+            leaves["/total"] = Leaf("7", 0.8 if again else 0.95 if one.id == "sure" else 0.3)
+            return Filled(one.id, '{"name":"Ada","total":7}', leaves, {}, 1, 0)
+
+    places = {"name": {"type": "string"}, "total": {"type": "number"}}
+    form, page = form_of({"type": "object", "properties": places}), parse(b"name=Ada", "page.txt")
+    requests = [Request(at, form, passage_of(page)) for at in ("sure", "doubted", "lost")]
+    found = _answers([requests], Tier(Doubting, 0.8, True, rounds=2))  # type: ignore[arg-type]
+    assert [at for at, _ in asked] == ["sure", "doubted", "lost", "doubted", "lost"]
+    assert all(known == {"/name": '"Ada"'} for _, known in asked[3:])
+    leaves = [one.leaves for one in found if isinstance(one, Filled)]
+    totals = [(one["/name"].confidence, one["/total"].confidence) for one in leaves]
+    assert totals == [(0.9, 0.95), (0.9, 0.8), (0.9, 0.3)]
+    asked.clear()
+    _answers([requests], Tier(Doubting, 0.8, True))  # type: ignore[arg-type]
+    assert len(asked) == 3
