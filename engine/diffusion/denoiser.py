@@ -28,7 +28,7 @@ from cinnabar.engine.diffusion.noise_context import NoiseContext
 from cinnabar.engine.diffusion.pass_times import PassTimes
 from cinnabar.engine.diffusion.sequences import Block, OpenSequence, Task
 from cinnabar.engine.diffusion.settings import SETTINGS, DecodingSettings
-from cinnabar.engine.diffusion.stretches import LONG, ends_copy
+from cinnabar.engine.diffusion.stretches import LONG, REPEATED, is_over
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
@@ -358,12 +358,15 @@ class Denoiser:
         sequence.advance()
 
     def _end_of_text(self, sequence: OpenSequence, block: Block) -> Forced:
-        """Returns the quotation mark that ends a long text where a paragraph does that it copies, else nothing."""
+        """Returns the quotation mark with which a long text has to end (`is_over`), else nothing."""
         begin, end = block.front - LONG, self.texts.token[b'"']
         if begin < sequence.begin or (state := sequence.task.graph.run([end], block.ahead)) < 0:
             return Forced((), ())
-        written = self.texts.text(sequence.tokens[begin : block.front].tolist())
-        return Forced((end,), (state,)) if ends_copy(written, sequence.task.ends_of) else Forced((), ())
+        first = max(sequence.begin, block.front - REPEATED)
+        parts = [sequence.tokens[first:begin].tolist(), sequence.tokens[begin : block.front].tolist()]
+        before, last = map(self.texts.text, parts)
+        over = is_over(before + last, len(last), sequence.task.ends_of)
+        return Forced((end,), (state,)) if over else Forced((), ())
 
     def _checkable(self, sequence: OpenSequence, block: Block) -> bool:
         """Whether the pass that writes this block's keys should score its visible tokens, too."""

@@ -1,6 +1,6 @@
-"""Long texts end where the paragraph ends that they copy: a small model goes on to the end of the document, and beyond.
+"""Long texts end where the paragraph ends that they copy, or where they repeat themselves: small models go on for ever.
 
-A record of a failed page: "the sentence that tells place and time" was the rest of the mail, then the mail once more.
+Of a mail "the sentence that tells place and time" was the rest of the mail, of another one twelve times the same lines.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ import re
 
 from cinnabar.schemas.automata.strings import canonical_string
 
-#: The tokens of a text that is long, and the bytes of a paragraph's end that tell where a copy of it is.
-LONG, _TAIL = 64, 40
+#: The tokens of a text that is long, those in which it is seen to repeat them, and the bytes of a paragraph's end that
+#: tell where a copy of it is.
+LONG, REPEATED, _TAIL = 64, 512, 40
 _SPACES, _QUOTE = re.compile(rb"(?:\s|\\[nrt])+"), re.compile(rb'(?<!\\)"')
 
 
@@ -21,9 +22,16 @@ def paragraph_ends(text: str) -> frozenset[bytes]:
     return frozenset(end for end in ends if len(end) == _TAIL)
 
 
-def ends_copy(written: bytes, ends: frozenset[bytes]) -> bool:
-    """Returns whether what was written last, `LONG` tokens, lies within one text, and ends as a paragraph does."""
-    return _end(written) in ends and _QUOTE.search(written) is None
+def is_over(text: bytes, size: int, ends: frozenset[bytes]) -> bool:
+    """Returns whether the last bytes of a text, `LONG` tokens, lie within one value, and stood there before or end as a
+    paragraph does.
+
+    text: at most `REPEATED` tokens; size: of these bytes; ends: of paragraphs.
+    """
+    last, before = text[len(text) - size :], text.find(text[len(text) - size :])
+    if _QUOTE.search(last):
+        return False
+    return _end(last) in ends or (before < len(text) - size and not _QUOTE.search(text[before:]))
 
 
 def _end(text: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Long texts end where the paragraph ends that they copy."""
+"""Long texts end where the paragraph ends that they copy, or where they repeat themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.engine.diffusion.test_denoiser import certain_of, decoded, form_of, t
 from tests.support.tiny_models import KINDS, TOKENIZER
 
 from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.stretches import LONG, ends_copy, paragraph_ends
+from cinnabar.engine.diffusion.stretches import LONG, is_over, paragraph_ends
 
 FIRST = "We meet in the large hall at noon,\nand speak of all that came of the work of the last year."
 SECOND = "Lunch is served after the talk, in the\nsmall room beside the hall, for all who came."
@@ -38,6 +38,14 @@ def test_a_copy_that_goes_on_ends_with_its_paragraph(between: str) -> None:
     assert said(text, source=json.dumps(text).encode()) == FIRST
 
 
+def test_a_text_that_repeats_itself_ends() -> None:
+    lines = "".join(f"{at} to {at + 1} of the small rooms, " for at in range(9))
+    text = said(lines * 12)
+    assert len(lines) < len(text) < 3 * len(lines) and (lines * 12).startswith(text)
+    # Beside an equal value nothing is repeated.
+    assert is_over(b"ab" * 9 + b"ab", 4, ENDS) and not is_over(b'abab", "abab', 4, ENDS)
+
+
 def test_other_texts_end_where_the_model_ends_them() -> None:
     short, worded = "in the large hall at noon", " ".join(f"{at} the hall" for at in range(20))
     for text in (short, worded, f"{worded} {SECOND[:-9]}"):
@@ -48,8 +56,9 @@ def test_other_texts_end_where_the_model_ends_them() -> None:
 
 def test_a_paragraphs_end_tells_only_within_one_long_text() -> None:
     end = SECOND[-60:].encode()
-    assert ends_copy(end, ENDS) and ends_copy(end.replace(b" ", b"\\n"), ENDS) and ends_copy(end + b" ", ENDS)
-    assert not ends_copy(b'no", "what": "' + end, ENDS) and not ends_copy(end[:-1], ENDS)
-    assert ends_copy(b'said \\"no\\" ' + end, ENDS)
+    for text in (end, end.replace(b" ", b"\\n"), end + b" ", b'said \\"no\\" ' + end):
+        assert is_over(text, len(text), ENDS)
+    for text in (b'no", "what": "' + end, end[:-1]):
+        assert not is_over(text, len(text), ENDS)
     assert paragraph_ends("Talk\n\nshort") == frozenset() and len(ENDS) == 2 and LONG > 32
     assert paragraph_ends("x" * 50 + "\ud800") != frozenset()
