@@ -36,6 +36,8 @@ from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_rec
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
+#: So many equal items at the end of a list are a loop, into which small models fall.
+LOOP = 3
 #: The least posterior that counts in a product.
 _LEAST = 1e-12
 
@@ -120,6 +122,7 @@ def read_written(request: Request, remaining: Remaining, written: AnswerText | N
     certainty = None
     if written is not None and remaining.form is not None:
         value, places = parse(written.text.decode()), places_of(written.text)
+        _end_loops(value, request.passage.text)
         _decisions(remaining.form.root, value, "", places, decided)
         certainty = Certainty(written)
     record = remaining.with_frozen(value)
@@ -177,6 +180,25 @@ def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[An
         if text is not None:
             leaves[pointer] = replace(leaves[pointer], text=text, confidence=1.0, spans=(), origin="known")
     return Filled(request.id, json_text(record), leaves, rows, 0, 0)
+
+
+def _end_loops(value: Any, text: str) -> None:
+    """Leaves out the items with which lists end in a loop: the same one over and over, oftener than the text has it."""
+    if isinstance(value, list):
+        size = next((count for count, one in enumerate(reversed(value)) if one != value[-1]), len(value))
+        if size >= LOOP:
+            printed = min((text.count(one) for one in _texts(value[-1])), default=size)
+            del value[len(value) - size + max(printed, 1) :]
+    for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        _end_loops(part, text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yields the texts within a value that are not empty."""
+    if isinstance(value, str) and value:
+        yield value
+    for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        yield from _texts(part)
 
 
 def _text(slot: Slot, value: Any) -> str | None:

@@ -128,6 +128,24 @@ def test_an_empty_text_is_no_value_and_a_demanded_one_is_missing() -> None:
     assert json.loads(found.record) == note(number="")
 
 
+@pytest.mark.parametrize(
+    ("items", "kept"),
+    [(["pears", *3 * ["apples"]], 2), (4 * ["apples"], 1), (2 * ["apples"], 2), ([*4 * ["plums"], "pears"], 5)],
+)
+def test_a_list_that_ends_in_a_loop_has_its_item_as_often_as_the_document(items: list[str], kept: int) -> None:
+    lines = [{"what": what, "price": 2.0} for what in items]
+    found = json.loads(answered(note(lines=lines)).record)["lines"]
+    assert [one["what"] for one in found] == items[:kept]
+
+
+def test_what_the_schema_demands_of_a_loop_is_missing() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "array", "minItems": 3, "items": {"type": "string"}}}}
+    asked = request(form_of(schema), "b")
+    found = read_written(asked, Remaining(asked), written({"a": ["b", "b", "b"]}))
+    assert json.loads(found.record)["a"][0] == "b"
+    assert [at for at, leaf in found.leaves.items() if leaf.missing] == ["/a/1", "/a/2"]
+
+
 def test_frozen_values_join_the_record_as_they_are() -> None:
     found = answered({"day": None, "lines": [{"price": 2}]}, number='"frozen"', note=None, lines__0__what='"apples"')
     assert json.loads(found.record) == note(number="frozen", lines=[{"what": "apples", "price": 2}])
