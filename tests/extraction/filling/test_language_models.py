@@ -63,7 +63,7 @@ def schema(**properties: Any) -> SchemaSource:
 SOURCE = schema(name=NAME, total=TOTAL)
 LATER = schema(name=NAME, total=TOTAL, kind=KIND)
 #: With `guess` a record that lacks a demanded value is written, so that there is something to look at.
-QUICK = RunOptions(workers=1, effort="instant", on_missing="guess")
+QUICK = RunOptions(workers=1, effort="low", on_missing="guess")
 
 
 @pytest.fixture(scope="module")
