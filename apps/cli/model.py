@@ -17,6 +17,7 @@ from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.plan.folder_settings import folder_settings
+from cinnabar.schemas.cache_files import cache_folder
 from cinnabar.wording import harmless, with_noun
 
 model_app = typer.Typer()
@@ -116,7 +117,20 @@ def _fetch_by_name(name: str, out: Path | None, revision: str | None, as_json: b
     if as_json:
         print(json.dumps({"folder": str(folder), "revision": RELEASED[name].revision, "size": size}))
     else:
-        print(f"written: {folder}: {size / 1e9:.2f} GB; use it as --model {name}")
+        print(f"written: {folder}: {size / 1e9:.2f} GB; use it as --model {name}{_kept_note(folder)}")
+
+
+def _kept_note(folder: Path) -> str:
+    """Returns a note on what the first use of a release writes beside it."""
+    # Cold start: it imports torch.
+    from cinnabar.engine.models.language.checkpoint import KEPT, read_contents, weight_bytes
+    from cinnabar.engine.models.language.families import read_family
+
+    cache = cache_folder()
+    if cache is None:
+        return ""
+    size = weight_bytes(read_contents(folder, read_family(folder)[1]), "int8")
+    return f"; its first use on a CPU writes {size / 1e9:.2f} GB more to {cache / KEPT}"
 
 
 def _show(facts: Mapping[str, Any]) -> None:

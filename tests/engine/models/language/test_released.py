@@ -68,6 +68,7 @@ def test_a_fetched_model_is_whole_and_found_by_its_name(
     assert run(["model", "fetch", NAME]) == 0
     told = capsys.readouterr()
     assert "Apache-2.0" in told.err and "of disk" in told.err and f"--model {NAME}" in told.out
+    assert f"GB more to {tmp_path}/cache/language" in told.out
     assert {path.name for path in models.iterdir()} == {NAME}
     assert (models / NAME / "model.gguf").read_bytes() == (tmp_path / "tiny.gguf").read_bytes()
     assert not [*(models / NAME).glob("part*")]
