@@ -1,11 +1,12 @@
 """Whole records beside llama.cpp: the same GGUF file, documents and fields, on the same threads, in turns in one run.
 
-    npm install --prefix FOLDER --ignore-scripts node-llama-cpp@3.21.1
-    python -m bench.engine.beside_llama FILE.gguf ... --node FOLDER [--set SET] [--threads 2] [--record]
+    pip install xllamacpp==2026.10.11549
+    python -m bench.engine.beside_llama FILE.gguf ... [--set SET] [--threads 1] [--record]
 
 llama.cpp reads each document's text alone, then writes the record under its JSON grammar, token by token, behind the
-prompt that Cinnabar has. Cinnabar fills them one by one, then all in one batch. Documents are cut at so many tokens,
-and schemas at so many fields outside of lists.
+prompt that Cinnabar has. Cinnabar reads each with the reader, whose record is the draft, and with the language model,
+one by one, then all in one batch. Documents are cut at so many tokens, and schemas at so many fields outside of lists.
+Both are in this process, and seconds are those of the processors, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from bench.recording import Row, record
 from bench.reporting import machine_line, table
 from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.diffusion.prompt import messages
+from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
@@ -69,35 +72,32 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     """Returns the arguments of a bench of GGUF files on the documents of a set."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--set", type=Path, default=Path("data/samples/event"))
     return parser
 
 
 class Llama:
-    """llama.cpp in a process of its own."""
+    """llama.cpp with a model of one file."""
 
-    def __init__(self, folder: str, file: str, threads: int) -> None:
-        command = ["node", str(Path(__file__).with_name("llama.mjs")), str(Path(folder).resolve()), file, str(threads)]
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe)
-        assert self._process.stdout is not None
-        while self._process.stdout.readline() != "ready\n":
-            assert self._process.poll() is None, "llama.cpp did not start"
+    def __init__(self, file: str, threads: int) -> None:
+        from xllamacpp import CommonParams, Server
 
-    def ask(self, **asked: object) -> dict[str, Any]:
-        """Returns the seconds, the tokens of the text, and what was written."""
-        process = self._process
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps(asked) + "\n")
-        process.stdin.flush()
-        answer: dict[str, Any] = json.loads(process.stdout.readline())
-        return answer
+        params = CommonParams()
+        params.model.path, params.n_ctx, params.n_parallel, params.verbosity = file, 4096, 1, 1
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        self._server = Server(params)
 
-    def close(self) -> None:
-        """Ends the process."""
-        self._process.kill()
+    def seconds(self, text: str, **asked: object) -> float:
+        """Returns the seconds of reading this text, and of writing if `asked` says so.
+
+        A record's prompt goes on where it equals that of the one before, as its fields do.
+        """
+        begun = time.process_time()
+        reply = self._server.handle_completions({"prompt": text, "temperature": 0, **asked})
+        assert "choices" in reply, reply
+        return time.process_time() - begun
 
 
 def prompt_of(form: Form, text: str) -> str:
@@ -106,26 +106,31 @@ def prompt_of(form: Form, text: str) -> str:
     return "".join(said) + "<|im_start|>assistant\n"
 
 
-def figures(folder: str, file: str, documents: Path, threads: int) -> tuple[list[str], list[float]]:
+def figures(file: str, documents: Path, threads: int) -> tuple[list[str], list[float]]:
     """Returns the row of the table of a file, and its figures: see `WANTED`."""
     schema = fields_of(json.loads((documents / "schema.json").read_text("utf-8")))
     form = compile_schema(schema).form
     model = load_language_model(file, "cpu")
-    engine, llama = DiffusionEngine(model), Llama(folder, file, threads)
+    engine, llama = DiffusionEngine(model), Llama(file, threads)
+    reader = Engine(load_model("default", "cpu"))
+
+    def fill(*texts: str) -> tuple[float, list[int]]:
+        begun = time.process_time()
+        asked = [Request(str(number), form, text_passage(text)) for number, text in enumerate(texts)]
+        read = [one.record for one in reader.fill(asked) if isinstance(one, Filled)]
+        passages = (replace(one.passage, draft=record) for one, record in zip(asked, read, strict=True))
+        results = engine.fill([replace(one, passage=own) for one, own in zip(asked, passages, strict=True)])
+        return time.process_time() - begun, [one.steps for one in results if isinstance(one, Filled)]
+
     own, alone, whole, passes = [], [], [], []
     texts = texts_of(documents, model)
-    for number, text in enumerate(texts):
-        begun = time.perf_counter()
-        (result,) = engine.fill([Request(str(number), form, text_passage(text))])
-        own.append(time.perf_counter() - begun)
-        assert isinstance(result, Filled), result
-        passes.append(result.steps)
-        alone.append(llama.ask(text=text)["seconds"])
-        whole.append(llama.ask(text=prompt_of(form, text), schema=plain(schema))["seconds"])
-    llama.close()
-    begun = time.perf_counter()
-    engine.fill([Request(str(number), form, text_passage(text)) for number, text in enumerate(texts[1:])])
-    batch = (time.perf_counter() - begun) / (len(texts) - 1)
+    for text in texts:
+        seconds, steps = fill(text)
+        own.append(seconds)
+        passes += steps
+        alone.append(llama.seconds(text, n_predict=1, cache_prompt=False))
+        whole.append(llama.seconds(prompt_of(form, text), n_predict=1000, json_schema=plain(schema)))
+    batch = fill(*texts[1:])[0] / (len(texts) - 1)
     # The first one reads the fields too.
     first, other, third, many = (statistics.mean(one[1:]) for one in (own, alone, whole, passes))
     name, ratio, faster = Path(file).parent.name, first / other, third / batch
@@ -136,12 +141,11 @@ def figures(folder: str, file: str, documents: Path, threads: int) -> tuple[list
 def main() -> None:
     """Prints the figures of the files, and with `--record` keeps them."""
     parser = arguments(__doc__)
-    parser.add_argument("--node", required=True, help="the folder in which npm put node-llama-cpp")
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
     lines, found = [], []
     for file in asked.files:
-        line, own = figures(asked.node, file, asked.set, asked.threads)
+        line, own = figures(file, asked.set, asked.threads)
         lines.append(line)
         found.append(own)
     print(machine_line(torch.device("cpu"), f"{asked.threads} threads"), "", table(HEAD, lines), sep="\n")
