@@ -27,8 +27,8 @@ class Passage:
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
     headers: the characters [start, end) of `text` that are headers of mails, but for their subjects. `locale` has the
-    conventions of the whole document; None if this text alone tells them. `marked` has by JSON pointer the characters
-    that another model read: drafts begin with them, which changes no value.
+    conventions of the whole document; None if this text alone tells them. `draft` is the canonical text of the record
+    that another model read: drafts begin with it, which changes no value.
     """
 
     digest: str
@@ -39,7 +39,7 @@ class Passage:
     word_box: npt.NDArray[np.float32]
     locale: Locale | None = None
     headers: tuple[tuple[int, int], ...] = ()
-    marked: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    draft: str = ""
 
 
 def text_passage(text: str) -> Passage:
@@ -55,7 +55,8 @@ class Request:
     `known` maps JSON pointers (`/seller/name`) to frozen canonical JSON texts: the model sees them, nothing changes
     them. None freezes a place as left out. `counted` has the arrays (indices in `Form.arrays`) with known rows. `rows`
     has all rows of these arrays in order, as (array, character of the document at which the row begins). A counted
-    array lies in no other array, and the model does not look for its rows.
+    array lies in no other array, and the model does not look for its rows. `elsewhere` are places outside of lists
+    that other passages of the document are asked for: their values in the result say nothing.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Request:
     known: Mapping[str, str | None] = field(default_factory=dict)
     counted: frozenset[int] = frozenset()
     rows: tuple[tuple[int, int], ...] = ()
+    elsewhere: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,12 @@ import re
 from cinnabar.engine.diffusion.forced import ForcedText, TokenSpelling, TokenTexts
 from cinnabar.engine.diffusion.record_graph import RecordGraph
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.readings.locale import document_locale
-from cinnabar.engine.readings.readings import json_readings, surroundings
-from cinnabar.engine.request import Passage
 from cinnabar.schemas.automata.strings import canonical_string
-from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.pointers import unescape
 
-#: The fewest and the most bytes at the end of a written text that are looked for, and the bytes behind them of a draft.
-FEWEST_WRITTEN, MOST_WRITTEN, DRAFT_BYTES = 2, 32, 64
-#: Bytes before a draft that the tokenizer is shown.
-_BEFORE = 24
+#: The fewest bytes at the end of a written text that are looked for, what is much, the most, and the bytes of a draft.
+FEWEST_WRITTEN, MUCH_WRITTEN, MOST_WRITTEN, DRAFT_BYTES = 2, 16, 32, 64
+#: Bytes before a draft that the tokenizer is shown, and those in which a member is looked for.
+_BEFORE, _LOOKED = 24, 512
 
 
 class Drafter:
@@ -80,9 +75,15 @@ class Drafter:
 def _continuation(written: bytes, source: bytes) -> tuple[bytes, bool]:
     """Returns what goes on behind the last words of a text, in the source or in itself; and whether a line ends there.
 
-    Of several places the one that shares most with the text.
+    Of several places the one that shares most with the text. If none shares much, the place of the same member in the
+    drafted record.
     """
+    record = source.partition(b"\n")[0]
+    if not written:
+        return record[:DRAFT_BYTES], False
     for size in range(min(len(written), MOST_WRITTEN), FEWEST_WRITTEN - 1, -1):
+        if size == min(len(written), MUCH_WRITTEN) and (rest := _behind_member(written, record)):
+            return rest, False
         for text in (source, written[:-1]):
             at = text.find(written[-size:])
             if at >= 0:
@@ -91,23 +92,32 @@ def _continuation(written: bytes, source: bytes) -> tuple[bytes, bool]:
     return b"", False
 
 
+_STRING = rb'"(?:[^"\\]|\\.)*"'
+_VALUE = re.compile(_STRING + rb'|[^"{}\[\],]+')
+#: The last member of a text: its name, then its whole value and how what follows begins, or nothing.
+_MEMBER = re.compile(rb"(" + _STRING + rb": )(?:" + _STRING + rb'(,? ?"?)|[^"{}\[\],]+(, ?"?))?$')
+
+
+def _behind_member(written: bytes, record: bytes) -> bytes:
+    """Returns what a record has behind the member, or the name of one, with which a text ends; of rows the same one."""
+    member = _MEMBER.search(written[-_LOOKED:])
+    before = [] if member is None else record.split(member[1])
+    if member is None or len(before) <= (number := written.count(member[1])):
+        return b""
+    behind = member[1].join(before[number:])
+    if member.end() == member.end(1):
+        return behind[:DRAFT_BYTES]
+    value, begun = _VALUE.match(behind), member[2] or member[3] or b""
+    rest = behind[value.end() :] if value else b""
+    return rest[len(begun) :][:DRAFT_BYTES] if rest.startswith(begun) else b""
+
+
 def is_drafted(decoder: Decoder) -> bool:
     """Returns whether records are drafted: for causal models on a CPU; other devices capture passes of few shapes."""
     return decoder.traits.noise == "none" and decoder.device.type == "cpu"
 
 
-def draft_source(form: Form, passage: Passage) -> bytes:
-    """Returns the lines for `Drafter.draft`: the values that another model read, in one, then those of the text."""
-    text, slots = passage.text, {slot.path: slot for slot in form.slots}
-    locale = passage.locale or (document_locale(text) if passage.marked else None)
-    values = list[bytes]()
-    for pointer, (begin, end) in passage.marked.items():
-        slot = slots.get(re.sub(r"/[0-9]+(?=/|$)", "/*", pointer))
-        if slot is None or locale is None:
-            continue
-        found = json_readings(text[begin:end], locale.in_order(slot.day_first), *surroundings(text, begin, end))
-        value = next((one for one in found if one != b"null" and slot.accepts(one)), None)
-        name = pointer.rsplit("/", 1)[-1]
-        values += [] if value is None else [b"%s: %s" % (canonical_string(unescape(name)), value)]
+def draft_source(record: str, text: str) -> bytes:
+    """Returns the lines for `Drafter.draft`: a record that another model read, in one, then those of the text."""
     lines = (line.strip().encode("utf-8", "replace").decode() for line in text.splitlines())
-    return b"\n".join([b", ".join(values), *(canonical_string(line)[1:-1] for line in lines)])
+    return b"\n".join([record.encode(), *(canonical_string(line)[1:-1] for line in lines)])

@@ -52,10 +52,12 @@ class Remaining:
     def __init__(self, request: Request) -> None:
         self._whole, self._known, self._counted = request.form, request.known, request.counted
         self._above = {place for pointer in request.known for place in above(pointer)}
+        self._elsewhere = request.elsewhere - self._above
+        self._above |= {place for pointer in self._elsewhere for place in above(pointer)}
         there = (pointer for pointer, text in request.known.items() if text is not None)
         self._there = {place for pointer in there for place in above(pointer)}
         self.form: Form | None = request.form
-        if request.known or request.counted:
+        if request.known or request.counted or self._elsewhere:
             root = self._node(request.form.root, "")
             self.form = None if root is None else replace(request.form, root=root, judge=None, instance="")
 
@@ -74,6 +76,8 @@ class Remaining:
 
     def _node(self, node: Node, pointer: str) -> Node | None:
         """Returns the part of a node that is left to fill, None if there is none."""
+        if pointer in self._elsewhere:
+            return None
         if isinstance(node, Slot):
             return None if pointer in self._known else node
         frozen = pointer in self._above
@@ -128,6 +132,8 @@ class Remaining:
         return [part for part in parts if part is not None]
 
     def _join(self, node: Node, value: Any, pointer: str) -> Any:
+        if pointer in self._elsewhere:
+            return LEFT_OUT
         frozen = pointer in self._above
         if not frozen and not self._counts(node):
             return value
@@ -231,9 +237,14 @@ class Planner:
             budget=min(room, least + most),
             judge=lambda text: _is_accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
-            source=draft_source(form, request.passage) if is_drafted(self._model.decoder) else b"",
+            source=_draft_source(request, form) if is_drafted(self._model.decoder) else b"",
             ends_of=frozenset() if any(slot.written for slot in form.slots) else paragraph_ends(request.passage.text),
         )
+
+
+def _draft_source(request: Request, form: Form) -> bytes:
+    drafted = Example("", request.passage.draft)
+    return draft_source(record_line(drafted, request.form, form) if drafted.record else "", request.passage.text)
 
 
 def _example_texts(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:

@@ -20,8 +20,8 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.engine.work_time import answer_within, part
 from cinnabar.errors import UsageError
-from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
@@ -119,6 +119,9 @@ def escalate(
         filler = tier.filler
         try:
             pieces = chunks_for(lower.document, filler, context, form)
+            by_place = tier.prefer_confident and len(pieces) > 1 and _tells_places(form, read.filled)
+            if by_place:
+                pieces = chunks_for(lower.document, filler, min(context or SHORT_CHUNK, SHORT_CHUNK), form)
             # What the first model does not know as a whole is asked as a whole.
             below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.threshold
             frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1)
@@ -126,6 +129,11 @@ def escalate(
                 # A second reading that was told the first one's values is none.
                 frozen = {at: text for at, text in frozen.items() if _stands(form, lower.filled.leaves[at])}
             frozen = _without(frozen | lower.facts.known, long)
+            doubted = _doubted(lower.filled, below, [*frozen, *long])
+            asked = [(piece, NOTHING) for piece in pieces]
+            asked = asked_chunks(form, lower.filled, pieces, doubted) if by_place else asked
+            if not asked:
+                continue
         except UsageError as error:
             # The schema leaves no room for a document in the stronger model.
             finals[at] = read.filled if tier.prefer_confident else _internal(lower, error)
@@ -133,13 +141,13 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(read, pieces, form, frozen, tier.threshold, tier.prefer_confident, long, tier.preferred)
+        raised[at] = _Raised(read, asked, form, frozen, tier.threshold, tier.prefer_confident, long, tier.preferred)
         escalated.documents += 1
-        asked = lower.filled.leaves.keys() - frozen.keys()
-        escalated.fields += sum(1 for at in asked if not lower.facts.holds(at) and not _within(at, long))
+        unfrozen = lower.filled.leaves.keys() - frozen.keys()
+        escalated.fields += sum(1 for at in unfrozen if not lower.facts.holds(at) and not _within(at, long))
     results = iter(_answers([one.requests for one in raised.values()], tier))
     for at, one in raised.items():
-        answers = [next(results) for _ in one.pieces]
+        answers = [next(results) for _ in one.asked]
         try:
             finals[at] = one.merge(answers)
         except Exception as error:
@@ -239,6 +247,25 @@ def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) ->
     return rows and lists and all(_within(at, passed) for at in doubted)
 
 
+def _tells_places(form: Form, filled: Filled) -> bool:
+    """Returns whether a model's places tell where to read: it knows the kind of document, and no text is worded."""
+    return not is_unknown(filled) and not any(slot.written for slot in form.slots)
+
+
+def _doubted(filled: Filled, below: float, passed: Collection[str]) -> list[str]:
+    """Returns the pointers of the values, rows and lists in doubt, but within the places that are `passed` over."""
+    doubted = [at for at, leaf in filled.leaves.items() if _unsure(leaf, below)]
+    doubted += [at for at, (_, chance) in filled.rows.items() if chance < below]
+    doubted += [at for at, sure in filled.lists.items() if sure < below]
+    return [at for at in doubted if not _within(at, passed)]
+
+
+def _answered(result: Filled, elsewhere: frozenset[str]) -> Filled:
+    """Returns a chunk's answer without what it was not asked."""
+    leaves, rows, lists = (_without(own, elsewhere) for own in (result.leaves, result.rows, result.lists))
+    return replace(result, leaves=leaves, rows=rows, lists=lists) if elsewhere else result
+
+
 def _unsure(leaf: Leaf, below: float) -> bool:
     return leaf.missing or leaf.confidence < below
 
@@ -329,7 +356,7 @@ class _Raised:
     """An escalated document with its chunks and frozen values."""
 
     lower: MergedRecord
-    pieces: list[Chunk]
+    asked: Sequence[AskedChunk]
     form: Form
     frozen: dict[str, str | None]
     below: float
@@ -340,31 +367,28 @@ class _Raised:
     @property
     def requests(self) -> list[Request]:
         document, facts = self.lower.document, self.lower.facts
-        passages = [
-            replace(passage_of(document, c.start, c.end), marked=self._read_values(c.start, c.end))
-            for c in self.pieces
-        ]
         counted = facts.counted_lists | set(self.long.values())
         return [
-            Request(f"{document.digest}:{p.offset}", self.form, p, self.frozen, counted, facts.rows) for p in passages
+            Request(
+                f"{document.digest}:{c.start}",
+                self.form,
+                replace(passage_of(document, c.start, c.end), draft=self.lower.filled.record),
+                self.frozen,
+                counted,
+                facts.rows,
+                elsewhere,
+            )
+            for c, elsewhere in self.asked
         ]
-
-    def _read_values(self, start: int, end: int) -> dict[str, tuple[int, int]]:
-        """Returns what the cheap model read in these characters: `Passage.marked`."""
-        return {
-            at: (begin - start, stop - start)
-            for at, leaf in self.lower.filled.leaves.items()
-            if at not in self.frozen
-            for begin, stop in leaf.spans[:1]
-            if start <= begin and stop <= end
-        }
 
     def merge(self, results: Sequence[Result]) -> Result:
         """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
         failed = next((result for result in results if isinstance(result, Failed)), None)
         if failed is not None:
             return replace(self.lower.filled, alone=True) if self.prefer_confident else failed
-        filled = merge(self.form, self.pieces, [r for r in results if isinstance(r, Filled)])
+        chunks = [chunk for chunk, _ in self.asked]
+        answers = zip((r for r in results if isinstance(r, Filled)), self.asked, strict=True)
+        filled = merge(self.form, chunks, [_answered(result, elsewhere) for result, (_, elsewhere) in answers])
         own = self.lower.filled
         leaves = {
             at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf

@@ -161,18 +161,26 @@ def test_a_draft_goes_on_with_what_is_forced_and_ends_before_the_end_token() -> 
     assert cut == []
 
 
-def test_values_that_were_marked_come_first_in_the_form_of_their_field() -> None:
+def test_behind_a_value_of_its_own_a_record_goes_on_as_the_drafted_one_does() -> None:
+    row = {"type": "object", "properties": {"what": {"type": "string"}, "no": {"type": "integer"}}}
     form = form_of(
-        {"day": {"type": "string", "format": "date"}, "total": {"type": "number"}, "name": {"type": "string"}}
+        {"day": {"type": "string"}, "total": {"type": "number"}, "rows": {"type": "array", "items": row}}, ["total"]
     )
-    text = 'No. 7\n14 March 2026\nTotal: 1,234.50\n"Ann" Lee'
-    places = {name: (text.index(part), text.index(part) + len(part)) for name, part in (
-        ("/day", "14 March 2026"), ("/total", "1,234.50"), ("/no/such", "No. 7"),
-    )}  # fmt: skip
-    one = request(form, text, {})
-    lines = draft_source(form, replace(one.passage, marked=places)).split(b"\n")
-    assert lines[0] == b'"day": "2026-03-14", "total": 1234.5'
-    assert lines[1:] == [b"No. 7", b"14 March 2026", b"Total: 1,234.50", b'\\"Ann\\" Lee']
+    graph, drafter = graph_of_form(form), Drafter(TOKENIZER, TEXTS)
+    other = '{"day": "1 May", "total": 12.5, "rows": [{"what": "ab", "no": 1}, {"what": "no", "no": 2}]}'
+    source = draft_source(other, 'No. 7\n"Ann" Lee')
+    assert source.split(b"\n")[1:] == [b"No. 7", b'\\"Ann\\" Lee']
+    for written, drafted in (
+        ("", '{"day": "1 May", "total": 12.5, "rows'),
+        ('{"day": "3 June"', ', "total": 12.5, "rows": [{"what": "ab'),
+        ('{"day": "3 June", "', 'total": 12.5, "rows": [{"what": "ab'),
+        ('{"total": 7, "', 'rows": [{"what": "ab", "no": 1}, {"what'),
+        ('{"total": 7, "rows": [{"what": "x", "no": 1}, {"what": "y", "', 'no": 2}]}'),
+    ):
+        begun = written.encode()
+        state = graph.automaton.run(begun)
+        tokens = drafter.draft(graph, ForcedText(graph), state, begun, source, 60)
+        assert TEXTS.text(tokens).decode().startswith(drafted), (written, TEXTS.text(tokens))
 
 
 def test_a_plan_of_a_causal_model_has_the_lines_of_its_document(tmp_path: Path) -> None:

@@ -115,3 +115,15 @@ def test_nothing_remains_of_a_form_whose_values_are_all_frozen() -> None:
     part = Remaining(request(form, "text", {"/a": '"x"'}))
     assert part.form is None and part.with_frozen(None) == {"a": "x"}
     assert fit(form, part.with_frozen(None)).text == '{"a":"x"}'
+
+
+def test_what_is_asked_elsewhere_is_not_asked_and_has_its_smallest_value_if_it_is_demanded() -> None:
+    asked = request(form_of(NOTE), "text", {"/tags/0": '"t"'})
+    elsewhere = frozenset({"/name", "/seller/city", "/kind", "/lines", "/tags"})
+    part = Remaining(Request("r", asked.form, asked.passage, asked.known, elsewhere=elsewhere))
+    # What is known stays known.
+    assert told(part) == ["seller: object or null, optional", "  zip: string, optional"]
+    assert part.with_frozen({"seller": {"zip": "1"}}) == {
+        "name": "", "seller": {"city": "", "zip": "1"}, "lines": [], "tags": ["t"],
+    }  # fmt: skip
+    assert part.with_frozen({"seller": None}) == {"name": "", "seller": None, "lines": [], "tags": ["t"]}

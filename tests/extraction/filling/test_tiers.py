@@ -26,7 +26,7 @@ from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.planning import passage_of
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_sure, _Raised, escalate, freeze_sure
+from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_sure, escalate, freeze_sure
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
@@ -307,21 +307,6 @@ def test_a_long_list_stays_where_its_object_is_taken_as_a_whole(around: str) -> 
     kept = json.loads(found.record)
     assert [row["what"] for row in kept.get("o", kept)["lines"]] == ["a", "b"]
     assert {f"{at}/0/what", f"{at}/1/what"} <= found.leaves.keys() and len(found.rows) == 2
-
-
-def test_what_the_first_model_read_is_marked_in_the_passage_that_holds_it() -> None:
-    page = parse(b"name=Ada\nname=Eve\nday=Monday\n", "page.txt")
-    leaves = {
-        "/name": Leaf('"Eve"', 0.3, ((14, 17),)),
-        "/day": Leaf('"Monday"', 0.9, ((22, 28),)),
-        "/lines/0/what": Leaf('"Ada"', 0.1, ((5, 8),)),
-        "/nothing": Leaf(None, 0.2),
-    }
-    lower = MergedRecord(page, Filled("d", "{}", leaves, {}, 1, 0))
-    raised = _Raised(lower, [], form_of(NOTE), {"/day": '"Monday"'}, 0.8, True, {}, {})
-    assert raised._read_values(0, 40) == {"/name": (14, 17), "/lines/0/what": (5, 8)}
-    assert raised._read_values(9, 40) == {"/name": (5, 8)}
-    assert raised._read_values(0, 16) == {"/lines/0/what": (5, 8)}
 
 
 def test_a_bound_of_seconds_is_that_of_each_document_and_shared_by_its_passages() -> None:
