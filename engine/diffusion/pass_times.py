@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 #: A pass of so many tokens tells what a token of a prompt takes; a shorter one what a step of an answer takes.
-LONG = 32
+PROMPT_PASS = 32
 #: The passes of each kind that count: another program may begin or end at any time.
 _LATEST = 4
 #: The tokens of a prompt that take as long as a step (0.5B and 1.5B, int8, one thread: 18 to 26).
@@ -28,7 +28,7 @@ class PassTimes:
 
     def note(self, tokens: int, seconds: float) -> None:
         """Learns from a pass of so many tokens."""
-        if tokens >= LONG:
+        if tokens >= PROMPT_PASS:
             self.token.append(seconds / tokens)
         elif tokens:
             self.step.append(seconds)
@@ -46,7 +46,7 @@ class PassTimes:
         """
         tokens = self.token or [0.0]
         steps = self.step or [_STEP * one for one in tokens]
-        if begun or unread < LONG:
+        if begun or unread < PROMPT_PASS:
             return sum(steps) / len(steps)
         next_pass = min(unread, stretch) * sum(tokens) / len(tokens)
         return max(next_pass, unread * min(tokens) + _FIRST_STEPS * min(steps))

@@ -14,7 +14,7 @@ from tests.support.tiny_models import CAUSAL, KINDS, TOKENIZER, decoder
 from cinnabar.engine.diffusion.contexts import PagedContext
 from cinnabar.engine.diffusion.decoded import Decoded
 from cinnabar.engine.diffusion.denoiser import LATE, Denoiser
-from cinnabar.engine.diffusion.pass_times import LONG, PassTimes
+from cinnabar.engine.diffusion.pass_times import PROMPT_PASS, PassTimes
 from cinnabar.engine.diffusion.settings import settings_for
 from cinnabar.engine.models.language.passes import Passes
 from cinnabar.engine.work_time import answer_within, seconds_to_answer, told_to
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     def passing(self: Passes, pieces: Any) -> Any:
         tokens = sum(len(piece.tokens) for piece in pieces)
-        now[0] += TOKEN * tokens if tokens >= LONG else STEP
+        now[0] += TOKEN * tokens if tokens >= PROMPT_PASS else STEP
         return plain(self, pieces)
 
     monkeypatch.setattr(Passes, "__call__", passing)
