@@ -262,8 +262,8 @@ def _doubted(filled: Filled, below: float, passed: Collection[str]) -> list[str]
 
 def _answered(result: Filled, elsewhere: frozenset[str]) -> Filled:
     """Returns a chunk's answer without what it was not asked."""
-    leaves, rows, lists = (_without(own, elsewhere) for own in (result.leaves, result.rows, result.lists))
-    return replace(result, leaves=leaves, rows=rows, lists=lists) if elsewhere else result
+    leaves, rows = _without(result.leaves, elsewhere), _without(result.rows, elsewhere)
+    return replace(result, leaves=leaves, rows=rows, lists=_without(result.lists, elsewhere))
 
 
 def _unsure(leaf: Leaf, below: float) -> bool:
