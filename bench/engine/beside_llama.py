@@ -156,7 +156,7 @@ def main() -> None:
             for place, (what, wanted, is_most) in enumerate(WANTED)
             for name, own in zip((Path(file).parent.name for file in asked.files), found, strict=True)
         ]
-        record("beside_llama", "whole records beside llama.cpp", command, rows, precision="int8")
+        record("beside_llama", "records beside llama.cpp", command, rows, precision="int8")
 
 
 if __name__ == "__main__":
