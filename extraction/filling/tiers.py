@@ -229,6 +229,12 @@ def long_lists(form: Form, record: Any, longest: int) -> dict[str, int]:
     }
 
 
+def _shorter_lists(form: Form, one: Filled, other: Filled) -> set[str]:
+    """Returns the lists of the first record, by pointer, that have fewer rows in the other one."""
+    many = {own.pointer: len(own.rows) for own in walk_lists(form, other.value)}
+    return {own.pointer for own in walk_lists(form, one.value) if len(own.rows) > many.get(own.pointer, 0)}
+
+
 def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]:
     """Returns what is not within the places that are `passed` over."""
     return {at: own for at, own in places.items() if not _within(at, passed)}
@@ -405,8 +411,9 @@ class _Raised:
             # Where the first model is sure nobody has measured whose word is better.
             unsure = {at for at, leaf in own.leaves.items() if _unsure(leaf, self.below)}
             preferred = {at: one for at, one in self.preferred.items() if at in unsure}
-            raised = prefer_confident_record(
-                self.form, own, raised, self.long, preferred, NULL_WEIGHT, self.frozen.keys()
-            )
+            # A reading of parts of the document has not seen all rows.
+            parts = any(elsewhere for _, elsewhere in self.asked)
+            kept = self.long.keys() | (_shorter_lists(self.form, own, raised) if parts else ())
+            raised = prefer_confident_record(self.form, own, raised, kept, preferred, NULL_WEIGHT, self.frozen.keys())
             raised = drop_unlikely_values(self.form, raised)
         return with_facts(self.form, raised, self.lower.facts)

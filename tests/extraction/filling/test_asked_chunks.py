@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,3 +101,16 @@ def test_a_long_document_is_read_again_where_the_reader_doubts_and_nothing_else_
         (_,), counts = escalate([MergedRecord(document, read({}, doubts))], form_of(SCHEMA), tier, context=128)
         assert len(engine.asked) >= many and counts.documents == (many > 0)
         assert not any(request.elsewhere for request in engine.asked)
+
+
+def test_a_list_stays_of_which_the_parts_that_were_read_again_show_fewer_rows() -> None:
+    other = "word " * 300
+    text = f"name=Ada\n{other}\ncity=Ulm\n- what=z\n{other}"
+    found = read({"/city": text.index("Ulm")}, {"/city": 0.2}, {"/rows/0": 2, "/rows/1": text.index("- what")})
+    leaf = found.leaves["/rows/0/what"]
+    rows = {"/rows/0/what": replace(leaf, text='"x"'), "/rows/1/what": replace(leaf, text='"y"')}
+    record = RECORD | {"rows": [{"what": "x"}, {"what": "y"}]}
+    found = replace(found, record=json.dumps(record), leaves={**found.leaves, **rows}, lists={"/rows": 0.2})
+    tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True)
+    (result,), _ = escalate([MergedRecord(parse(text.encode(), "page.txt"), found)], form_of(SCHEMA), tier, context=128)
+    assert isinstance(result, Filled) and json.loads(result.record) == record | {"city": "Ulm"}
