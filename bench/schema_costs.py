@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from cinnabar.engine.diffusion.class_scores import ClassScores, TokenClasses
-from cinnabar.engine.diffusion.lookahead import Constraint, ScanSpan
-from cinnabar.engine.diffusion.record_graph import RecordGraph, graph_of
+from cinnabar.engine.language.class_scores import ClassScores, TokenClasses
+from cinnabar.engine.language.lookahead import Constraint, ScanSpan
+from cinnabar.engine.language.record_graph import RecordGraph, graph_of
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder
 from cinnabar.errors import CinnabarError

@@ -19,10 +19,10 @@ TESTS = {
     "schemas": ("tests/schemas/**/test_*.py",),
     "engine": (
         "tests/engine/test_*.py",
-        "tests/engine/diffusion/test_lookahead.py",
+        "tests/engine/language/test_lookahead.py",
         "tests/kernels/test_block_scan.py",
     ),
-    "kernels": ("tests/engine/diffusion/test_lookahead.py", "tests/kernels/test_block_scan.py"),
+    "kernels": ("tests/engine/language/test_lookahead.py", "tests/kernels/test_block_scan.py"),
 }
 #: The tests of code that uses the folder, at any distance, for mutants that the first tests did not catch.
 LAST = {

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.backend import device_of
-from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.models.identity import about, weights_fingerprint
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
@@ -295,7 +295,7 @@ def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Map
     and what its model.json says; a language model has none."""
     folder = local_folder(name)
     if is_checkpoint(folder):
-        return DiffusionEngine(load_language_model(folder, device)), folder, checkpoint_fingerprint(folder), {}
+        return LanguageEngine(load_language_model(folder, device)), folder, checkpoint_fingerprint(folder), {}
     weights = weights_fingerprint(name)
     network, wordpieces = load_network(folder)
     reader = ExtractiveReader(

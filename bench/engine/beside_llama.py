@@ -24,9 +24,9 @@ from training.labelled import labelled_documents
 
 from bench.recording import Row, record
 from bench.reporting import machine_line, table
-from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.diffusion.prompt import messages
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.language.engine import LanguageEngine
+from cinnabar.engine.language.prompt import messages
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Request, text_passage
@@ -111,7 +111,7 @@ def figures(file: str, documents: Path, threads: int) -> tuple[list[str], list[f
     schema = fields_of(json.loads((documents / "schema.json").read_text("utf-8")))
     form = compile_schema(schema).form
     model = load_language_model(file, "cpu")
-    engine, llama = DiffusionEngine(model), Llama(file, threads)
+    engine, llama = LanguageEngine(model), Llama(file, threads)
     reader = Engine(load_model("default", "cpu"))
 
     def fill(*texts: str) -> tuple[float, list[int]]:

@@ -34,10 +34,10 @@ from bench.engine.large_tokenizer import Spelled, Stop, graph_of_kind, large_tok
 from bench.kernels_check import COMPARISONS, compared
 from bench.recording import commit
 from bench.reporting import machine_line, table
-from cinnabar.engine.diffusion.contexts import PagedContext
-from cinnabar.engine.diffusion.denoiser import Denoiser, Listed
-from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.settings import DecodingSettings as Effort
+from cinnabar.engine.language.contexts import PagedContext
+from cinnabar.engine.language.denoiser import Denoiser, Listed
+from cinnabar.engine.language.record_graph import RecordGraph
+from cinnabar.engine.language.settings import DecodingSettings as Effort
 from cinnabar.engine.models.language.cache import PAGE, PagedCache
 from cinnabar.engine.models.language.configuration import models_folder
 from cinnabar.engine.models.language.decoder import Decoder
@@ -165,7 +165,7 @@ def released(name: str, device: torch.device) -> list[list[str]]:
     """Returns documents a second of a fetched model, as whole records."""
     from training.labelled import labelled_documents
 
-    from cinnabar.engine.diffusion.engine import DiffusionEngine
+    from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.engine.models.language.language_model import load_language_model
     from cinnabar.engine.request import Request
     from cinnabar.schemas import compile_schema, load_schema
@@ -175,7 +175,7 @@ def released(name: str, device: torch.device) -> list[list[str]]:
     form = compile_schema(load_schema("receipt").schema).form
     documents = PAGES if device.type == "cuda" else FEW_PAGES
     requests = [Request(str(at), form, passages[at % len(passages)]) for at in range(documents)]
-    engine = DiffusionEngine(model)
+    engine = LanguageEngine(model)
     engine.fill(requests[:1])
     rate = len(requests) / timed(device, partial(engine.fill, requests))
     return [[name, str(len(requests)), f"{rate:.2f} documents/s"]]

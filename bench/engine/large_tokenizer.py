@@ -17,9 +17,9 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 
-from cinnabar.engine.diffusion.graph_cache import cached_graph
-from cinnabar.engine.diffusion.record_graph import RecordGraph
-from cinnabar.engine.diffusion.sequences import Task
+from cinnabar.engine.language.graph_cache import cached_graph
+from cinnabar.engine.language.record_graph import RecordGraph
+from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import SHIPPED
 from cinnabar.schemas import compile_schema, load_schema

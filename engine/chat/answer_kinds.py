@@ -7,7 +7,7 @@ from typing import Any
 
 from cinnabar.engine.chat.meeting import NOWHERE, Meeting
 from cinnabar.engine.chat.requests import Tool
-from cinnabar.engine.diffusion.text_languages import any_text, text_until
+from cinnabar.engine.language.text_languages import any_text, text_until
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.operations import concat, literal, union
 from cinnabar.schemas.automata.strings import canonical_string, parse

@@ -14,14 +14,14 @@ from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, 
 from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
-from cinnabar.engine.diffusion.contexts import most_pages
-from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
-from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.drafts import is_drafted
-from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.diffusion.sequences import Task
 from cinnabar.engine.engine import ALONE, failure_of, out_of_memory
 from cinnabar.engine.few_shot import Examples
+from cinnabar.engine.language.contexts import most_pages
+from cinnabar.engine.language.decoded import Decoded, DecodingRun, Undecoded
+from cinnabar.engine.language.denoiser import Denoiser
+from cinnabar.engine.language.drafts import is_drafted
+from cinnabar.engine.language.engine import LanguageEngine
+from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.models.language.cache import PAGE
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
@@ -106,7 +106,7 @@ def shared_language_engine(
 ) -> SharedEngine:
     """Returns the shared engine of a language model.
 
-    chats: whether it decodes tasks, too. The others are those of `SharedEngine` and `DiffusionEngine`.
+    chats: whether it decodes tasks, too. The others are those of `SharedEngine` and `LanguageEngine`.
     """
     # Forms have a cache of their own, so that they are filled between two passes of a long chat.
     pages = None
@@ -116,7 +116,7 @@ def shared_language_engine(
         pages = max(most_pages(model.traits, dtype, model.decoder.device, PAGE) // 2, 1)
     own = Denoiser(model.decoder, model.tokenizer, pages=pages)
     return SharedEngine(
-        lambda effort: DiffusionEngine(model, effort, calibration=calibration, examples=examples, denoiser=own),
+        lambda effort: LanguageEngine(model, effort, calibration=calibration, examples=examples, denoiser=own),
         seconds,
         # A batch gains little there, and all of it is as late as its slowest record.
         shares=not is_drafted(model.decoder),

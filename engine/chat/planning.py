@@ -21,11 +21,11 @@ from typing import Any
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
-from cinnabar.engine.diffusion.graph_cache import GRAPH_BYTES, bytes_of, graph_of_language
-from cinnabar.engine.diffusion.prompt import outline
-from cinnabar.engine.diffusion.record_graph import RecordGraph, ended_by
-from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import answer_budget, settings_for
+from cinnabar.engine.language.graph_cache import GRAPH_BYTES, bytes_of, graph_of_language
+from cinnabar.engine.language.prompt import outline
+from cinnabar.engine.language.record_graph import RecordGraph, ended_by
+from cinnabar.engine.language.sequences import Task
+from cinnabar.engine.language.settings import answer_budget, settings_for
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.language.language_model import Message as Rendered
 from cinnabar.engine.models.language.tokenizer import middle_marks

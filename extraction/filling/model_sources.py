@@ -39,9 +39,9 @@ from cinnabar.extras import check_extra
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
     from cinnabar.engine.few_shot import Examples
+    from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.engine.model import Model
     from cinnabar.engine.models.language.language_model import LanguageModel
     from cinnabar.engine.models.remote.filler import RemoteFiller
@@ -130,7 +130,7 @@ class LanguageSource:
         """
         # Cold start: it imports torch.
         from cinnabar.engine.backend import device_of
-        from cinnabar.engine.diffusion.settings import LEAST_PASSAGE, beside_answer
+        from cinnabar.engine.language.settings import LEAST_PASSAGE, beside_answer
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
@@ -159,15 +159,15 @@ class LanguageSource:
             raise UsageError(f"context {context}: expected at most {room}; {memory}")
         return None
 
-    def filler(self, effort: str, steps: int | None) -> DiffusionEngine:
+    def filler(self, effort: str, steps: int | None) -> LanguageEngine:
         """Returns an engine with the model."""
         # Cold start: it imports torch.
-        from cinnabar.engine.diffusion.engine import DiffusionEngine
+        from cinnabar.engine.language.engine import LanguageEngine
         from cinnabar.engine.models.reader.calibration import load_calibration
 
         model = self.load()
         calibration = load_calibration(Path(self.folder), checkpoint_fingerprint(self.folder))
-        return DiffusionEngine(model, effort, steps=steps, calibration=calibration, examples=self.examples)
+        return LanguageEngine(model, effort, steps=steps, calibration=calibration, examples=self.examples)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from cinnabar.schemas import SchemaSource
 
 # Torch takes seconds to import; a document that is gone is told before.
 if TYPE_CHECKING:
-    from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine, FormState
+    from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.engine.request import Request, Result
 
 
@@ -61,9 +61,9 @@ class _Followed(OverEngine):
     `passage` counts the passages so far, `steps` the states of the last one.
     """
 
-    _engine: Engine | DiffusionEngine
+    _engine: Engine | LanguageEngine
 
-    def __init__(self, engine: Engine | DiffusionEngine, tell: Tell) -> None:
+    def __init__(self, engine: Engine | LanguageEngine, tell: Tell) -> None:
         self._engine, self._tell = engine, tell
         self.passage = self.steps = 0
 
@@ -138,8 +138,8 @@ def watch(
         with BatchReader(batch, 1, options.max_tokens, settings, PageStore(out / PAGES)) as reader:
             (read,) = reader.parse(batch[0])
     # Cold start: Torch takes a second.
-    from cinnabar.engine.diffusion.engine import DiffusionEngine
     from cinnabar.engine.engine import Engine
+    from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.extraction.filling.pipeline import run_batch
 
     if isinstance(read.found, Exception):
@@ -147,7 +147,7 @@ def watch(
     if read.found.digest != stored.digest:
         raise UsageError(f"{stored.paths[0]}: the file holds other bytes than those that were read")
     job = Assignment(stored.source, source, options).with_examples().job()
-    assert isinstance(job.engine, (Engine, DiffusionEngine))
+    assert isinstance(job.engine, (Engine, LanguageEngine))
     engine = _Followed(job.engine, tell)
     (outcome,) = run_batch([read], replace(job, engine=engine)).outcomes
     record = outcome.record

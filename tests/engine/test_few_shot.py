@@ -13,9 +13,9 @@ from tests.support.remote_forms import form_of, request
 from tests.support.tiny_checkpoint import SPECIAL, write_checkpoint
 
 from cinnabar.engine import few_shot
-from cinnabar.engine.diffusion.engine import DiffusionEngine
-from cinnabar.engine.diffusion.planning import Plan, Planner, Remaining
 from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
+from cinnabar.engine.language.engine import LanguageEngine
+from cinnabar.engine.language.planning import Plan, Planner, Remaining
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request
 from cinnabar.errors import UsageError
@@ -116,7 +116,7 @@ def test_examples_stay_within_their_room_and_never_hold_the_document(texts: list
 
 def test_examples_that_do_not_fit_are_told_before_any_document(model: LanguageModel) -> None:
     with pytest.raises(UsageError, match=r"--examples: the shortest of 1 examples takes \d+ tokens, expected at most"):
-        DiffusionEngine(model, examples=examples(example("word " * 4000)))
+        LanguageEngine(model, examples=examples(example("word " * 4000)))
 
 
 def test_an_example_is_a_question_with_its_answer_before_the_document(model: LanguageModel) -> None:
@@ -156,12 +156,12 @@ def test_records_are_valid_and_do_not_depend_on_the_batch(model: LanguageModel, 
     texts = [BILL.format(70), PARCEL.format(70), BILL.format(1), "other"]
     requests = [asked(str(at), text) for at, text in enumerate(texts)]
     requests.append(asked("known", BILL.format(71), number='"K"'))
-    engine = DiffusionEngine(model, effort, examples=SHOWN)
+    engine = LanguageEngine(model, effort, examples=SHOWN)
     shown: list[str] = []
     together = engine.fill(requests, lambda state: shown.append(state.record))
     assert all(FORM.judge is not None and FORM.judge.accepts(json.loads(record)) for record in shown)
     for own, result in zip(reversed(requests), reversed(together), strict=True):
-        (alone,) = DiffusionEngine(model, effort, examples=SHOWN).fill([own])
+        (alone,) = LanguageEngine(model, effort, examples=SHOWN).fill([own])
         assert isinstance(result, Filled) and isinstance(alone, Filled) and alone.record == result.record
         for pointer, leaf in alone.leaves.items():
             assert abs(leaf.confidence - result.leaves[pointer].confidence) < 0.001
@@ -178,7 +178,7 @@ def test_examples_can_neither_end_a_turn_nor_become_a_mask(model: LanguageModel)
 
 
 def test_a_passage_has_the_room_that_examples_leave(model: LanguageModel) -> None:
-    plain, beside = DiffusionEngine(model), DiffusionEngine(model, "instant", examples=SHOWN)
+    plain, beside = LanguageEngine(model), LanguageEngine(model, "instant", examples=SHOWN)
     room = beside.context_beside(FORM)
     assert room < plain.context_beside(FORM)
     (result,) = beside.fill([asked("a", "a" * room)])

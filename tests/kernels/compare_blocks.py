@@ -14,7 +14,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cinnabar.engine.diffusion.arrays import Floats, Ints
+from cinnabar.engine.language.arrays import Floats, Ints
 from cinnabar.kernels.block_scan import BlockScan, block_scan, part_tables
 from cinnabar.kernels.block_scan_reference import block_scan_reference
 from cinnabar.kernels.block_scan_triton import ScoredBlock, block_scan_triton

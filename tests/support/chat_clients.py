@@ -13,7 +13,7 @@ from tests.support.tiny_checkpoint import CHATML, write_checkpoint
 
 from cinnabar.engine.chat.language_chat import LanguageChat, TaskStream, shared_language_engine
 from cinnabar.engine.chat.requests import ChatRequest, Done, Event, FailedRequest, Message, State, Tool
-from cinnabar.engine.diffusion.denoiser import Denoiser
+from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema

@@ -11,11 +11,11 @@ import torch
 from tests.support.scripted_decoder import Script, favour, scripted
 from tests.support.tiny_models import END, KINDS, TOKENIZER, VOCABULARY
 
-from cinnabar.engine.diffusion.decoded import Decoded, Undecoded
-from cinnabar.engine.diffusion.denoiser import Denoiser
-from cinnabar.engine.diffusion.graph_cache import cached_graph
-from cinnabar.engine.diffusion.sequences import Task
-from cinnabar.engine.diffusion.settings import SETTINGS
+from cinnabar.engine.language.decoded import Decoded, Undecoded
+from cinnabar.engine.language.denoiser import Denoiser
+from cinnabar.engine.language.graph_cache import cached_graph
+from cinnabar.engine.language.sequences import Task
+from cinnabar.engine.language.settings import SETTINGS
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.form.record_language import one_line

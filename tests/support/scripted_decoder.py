@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from tests.support.tiny_models import MASK, VOCABULARY
 
-from cinnabar.engine.diffusion.decoded import Decoded, DecodingRun, Undecoded
-from cinnabar.engine.diffusion.denoiser import Denoiser, Listed
-from cinnabar.engine.diffusion.sequences import OpenSequence, Task
+from cinnabar.engine.language.decoded import Decoded, DecodingRun, Undecoded
+from cinnabar.engine.language.denoiser import Denoiser, Listed
+from cinnabar.engine.language.sequences import OpenSequence, Task
 from cinnabar.engine.models.language.attention import Attend, PagedAttention
 from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Decoder

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.errors import DocumentError, UsageError
@@ -134,7 +134,7 @@ QUESTION: dict[str, Any] = {
 def drafted_schema(document: Document, model: LanguageModel) -> dict[str, Any] | None:
     """Returns a schema with a field for each label of a document; None if the model points at fewer than two."""
     passage = passage_of(document, 0, min(len(document.text), SHOWN))
-    (answer,) = DiffusionEngine(model).fill([Request("draft", compile_schema(QUESTION).form, passage)])
+    (answer,) = LanguageEngine(model).fill([Request("draft", compile_schema(QUESTION).form, passage)])
     properties: dict[str, Any] = {}
     printed = " ".join(document.text.split())
     for found in [] if isinstance(answer, Failed) else json.loads(answer.record)["labels"]:

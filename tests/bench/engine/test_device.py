@@ -13,7 +13,7 @@ from bench.engine.device_shapes import SHAPES
 from bench.engine.large_tokenizer import Spelled
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.diffusion.graph_cache import cached_graph
+from cinnabar.engine.language.graph_cache import cached_graph
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.schemas import compile_schema
 

@@ -42,8 +42,8 @@ from cinnabar.engine.chat.requests import (
     next_edit,
 )
 from cinnabar.engine.chat.shared_engine import SharedEngine
-from cinnabar.engine.diffusion.decoded import DecodingRun
-from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.language.decoded import DecodingRun
+from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.engine.settings import EFFORTS
@@ -318,7 +318,7 @@ def test_closing_ends_all_requests_and_refuses_further_ones(model: LanguageModel
 
 def test_the_chat_extracts_what_the_engine_extracts(model: LanguageModel) -> None:
     texts = [f"No. {at}7 of 4 March 2026: the first" for at in range(4)]
-    engine = DiffusionEngine(model).fill([Request("", NOTE.form, text_passage(text)) for text in texts])
+    engine = LanguageEngine(model).fill([Request("", NOTE.form, text_passage(text)) for text in texts])
     with serving(model) as chat:
         for text, filled in zip(texts, engine, strict=True):
             event = done(chat, wanted(text=text, schema=NOTE, extract=True, guesses=True, max_tokens=None))
@@ -361,7 +361,7 @@ def test_a_causal_model_reads_a_record_out_of_a_document_and_writes_any_other_on
 ) -> None:
     text, asks = "No. R-77 the name", {"schema": NOTE, "extract": True, "guesses": True, "max_tokens": None}
     with serving(causal) as chat:
-        (filled,) = DiffusionEngine(causal).fill([Request("", NOTE.form, text_passage(text))])
+        (filled,) = LanguageEngine(causal).fill([Request("", NOTE.form, text_passage(text))])
         plan, planned = chat._planner.plan, list[str]()
         monkeypatch.setattr(chat._planner, "plan", lambda asked: planned.append(asked.identity) or plan(asked))
         states, read = asked(chat, wanted("read", text, states=True, **asks))

@@ -18,7 +18,7 @@ from cinnabar.engine.chat.answer_kinds import FencedText, InfillText
 from cinnabar.engine.chat.language_chat import LanguageChat
 from cinnabar.engine.chat.planning import MIDDLE, RequestPlanner
 from cinnabar.engine.chat.requests import ChatRequest, Done, gap_between, next_edit
-from cinnabar.engine.diffusion.decoded import Decoded
+from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 
 MARKS = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>")

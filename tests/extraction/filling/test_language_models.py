@@ -20,7 +20,7 @@ from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
 from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.diffusion.planning import Plan, Planner
+from cinnabar.engine.language.planning import Plan, Planner
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
@@ -208,7 +208,7 @@ def test_a_calibrated_model_has_the_last_word_only_where_it_is_surer(
         assert right == [True, not followed, True, not followed]
 
     # A document that is too long for the stronger model keeps the record that it has.
-    monkeypatch.setattr("cinnabar.engine.diffusion.engine.DiffusionEngine.context_beside", _no_room)
+    monkeypatch.setattr("cinnabar.engine.language.engine.LanguageEngine.context_beside", _no_room)
     found = values(tmp_path / "out", Escalation(source_of(folder), 0.8, prefer_confident=True))
     assert all(found[f"{number}.txt"] == {"name": f"N{number}", "total": number} for number in range(4))
 

@@ -21,8 +21,8 @@ from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.diffusion.engine import DiffusionEngine
 from cinnabar.engine.engine import Engine
+from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.models.remote.serving import RemoteSettings
@@ -158,7 +158,7 @@ def test_facts_stand_in_their_fields_with_their_headers_as_evidence_and_no_model
 
 def test_a_language_model_writes_the_facts_it_is_not_asked_for(tmp_path: Path) -> None:
     folder = write_checkpoint(tmp_path / "model", window=4096, block=16)
-    engine = DiffusionEngine(load_language_model(folder, "cpu", "float32"), "instant")
+    engine = LanguageEngine(load_language_model(folder, "cpu", "float32"), "instant")
     names = bound("mail.to.name", type="array", items={"type": "string"})
     schema = SCHEMA | {"properties": SCHEMA["properties"] | {"names": names}}
     job = Job(compile_schema(schema), engine, Validator(load_schema(schema)), "guess")

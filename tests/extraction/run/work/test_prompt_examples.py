@@ -15,7 +15,7 @@ from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.diffusion.engine import DiffusionEngine
+from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.models.remote.serving import RemoteSettings
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, model_source
@@ -88,14 +88,14 @@ def test_a_run_shows_its_model_the_set_and_its_records_have_another_key(
     checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompts: list[str] = []
-    fill = DiffusionEngine.fill
+    fill = LanguageEngine.fill
 
-    def watched(engine: DiffusionEngine, requests: Any, watcher: Any = None) -> Any:
+    def watched(engine: LanguageEngine, requests: Any, watcher: Any = None) -> Any:
         for plan in engine._planner.plans(requests):
             prompts.append(engine.model.tokenizer.decode(plan.task.prompt).decode())  # type: ignore[union-attr]
         return fill(engine, requests, watcher)
 
-    monkeypatch.setattr(DiffusionEngine, "fill", watched)
+    monkeypatch.setattr(LanguageEngine, "fill", watched)
     own, out = labelled(tmp_path / "set"), tmp_path / "out"
     first = extract([docs], SOURCE, out, source_of(checkpoint), quick(own))
     assert first.written == 3 and all('{"name": "M1", "total": 1}' in prompt for prompt in prompts)

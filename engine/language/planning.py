@@ -1,0 +1,283 @@
+"""Plans the decoding of requests: the prompt, the graph of what is left to fill, the budget, and the judge.
+
+The part of a form that is left to fill when some of its values are frozen.
+
+A language model writes a record from left to right, and every value costs it passes. So it is asked for the record of
+a smaller form without the frozen places; the frozen values stand in its prompt. Documents with the same open fields
+share one graph, whatever their frozen values are. Afterwards the frozen values join the answer, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cinnabar.engine.engine import failure_of
+from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
+from cinnabar.engine.language.drafts import draft_source, is_drafted
+from cinnabar.engine.language.graph_cache import cached_graph
+from cinnabar.engine.language.prompt import messages
+from cinnabar.engine.language.sequences import Task
+from cinnabar.engine.language.settings import answer_budget
+from cinnabar.engine.language.stretches import paragraph_ends
+from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.replies.reading import slot_pointers
+from cinnabar.engine.request import Failed, Request
+from cinnabar.engine.writing import minimal
+from cinnabar.errors import EngineFailure, TooLarge
+from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.form.fitting import accept
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
+from cinnabar.schemas.form.instances import smallest_instance
+from cinnabar.schemas.form.record_language import one_line
+from cinnabar.schemas.judging.judge import Judge, Violation
+from cinnabar.schemas.kept_by_weight import kept_by_weight
+from cinnabar.schemas.pointers import above, escape, lies_within
+
+#: The tokens of the beginnings of prompts that are kept.
+_KEPT_TOKENS = 1 << 20
+#: Marks a property that is left out.
+LEFT_OUT = object()
+
+
+class Remaining:
+    """The rest of a request's form, which is left to fill.
+
+    `form` is the form without the frozen places, the request's own one if nothing is frozen, None if nothing is left.
+    Its slots and arrays keep their numbers, and its places their pointers, except that an item with nothing to ask is
+    an empty object. A list with frozen items has as many items as are frozen.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._whole, self._known, self._counted = request.form, request.known, request.counted
+        self._above = {place for pointer in request.known for place in above(pointer)}
+        self._elsewhere = request.elsewhere - self._above
+        self._above |= {place for pointer in self._elsewhere for place in above(pointer)}
+        there = (pointer for pointer, text in request.known.items() if text is not None)
+        self._there = {place for pointer in there for place in above(pointer)}
+        self.form: Form | None = request.form
+        if request.known or request.counted or self._elsewhere:
+            root = self._node(request.form.root, "")
+            self.form = None if root is None else replace(request.form, root=root, judge=None, instance="")
+
+    def with_frozen(self, value: Any) -> Any:
+        """Returns the record of this value of the remaining form, parsed, with the frozen values.
+
+        A demanded place that nobody asks for, such as a list with no frozen item, has its smallest value.
+        """
+        if self.form is self._whole:
+            return value
+        root = self._whole.root
+        # If nothing is asked, there is no value, and the record is an object all the same.
+        there = value is not None or root.nullable or not isinstance(root, ObjectNode)
+        joined = self._join(root, value if there else {}, "")
+        return None if joined is LEFT_OUT else joined
+
+    def _node(self, node: Node, pointer: str) -> Node | None:
+        """Returns the part of a node that is left to fill, None if there is none."""
+        if pointer in self._elsewhere:
+            return None
+        if isinstance(node, Slot):
+            return None if pointer in self._known else node
+        frozen = pointer in self._above
+        if not frozen and not self._counts(node):
+            return node
+        if isinstance(node, ObjectNode):
+            return self._object(node, pointer)
+        if isinstance(node, ChoiceNode):
+            return None  # either all of a choice's values are frozen, or it holds lists that nobody asks for
+        return self._array(node, pointer) if frozen else None
+
+    def _counts(self, node: Node) -> bool:
+        """Returns whether a list within this node has counted rows."""
+        return bool(self._counted) and any(
+            isinstance(part, ArrayNode) and part.index in self._counted for part in walk(node)
+        )
+
+    def _object(self, node: ObjectNode, pointer: str) -> ObjectNode | None:
+        properties = []
+        for place in node.properties:
+            below = f"{pointer}/{escape(place.name)}"
+            part = self._node(place.node, below)
+            if part is not None:
+                properties.append(Property(place.name, part, place.required or below in self._there))
+        rest = tuple(part for part in node.rest if part.index not in self._counted)
+        if not properties and not rest:
+            return None
+        nullable = node.nullable and pointer not in self._there
+        # What is asked of its members counts those that are frozen, too; the judge sees the whole record.
+        return replace(node, properties=tuple(properties), rest=rest, nullable=nullable, least=0, most=None, demands=())
+
+    def _array(self, node: ArrayNode, pointer: str) -> ArrayNode | None:
+        parts = [self._node(part, f"{pointer}/{at}") for at, part in enumerate(self._items(node, pointer))]
+        if not any(part is not None for part in parts):
+            return None
+        empty = ObjectNode(-1, f"{node.path}/*", ())
+        items = [empty if part is None else part for part in parts]
+        fixed = replace(
+            node, nullable=False, unique=False, contained=None, min_contained=0, prefix=(),
+            min_items=len(items), max_items=len(items),
+        )  # fmt: skip
+        if all(item == items[0] for item in items):
+            return replace(fixed, item=items[0])
+        return replace(fixed, item=None, prefix=tuple(items))
+
+    def _items(self, node: ArrayNode, pointer: str) -> list[Node]:
+        """Returns the nodes of the items that are frozen, at least in part."""
+        start = len(pointer) + 1
+        heads = {at[start:].split("/", 1)[0] for at in self._above if at.startswith(f"{pointer}/")}
+        size = max((int(head) + 1 for head in heads if head.isdecimal()), default=0)
+        parts = [node.prefix[at] if at < len(node.prefix) else node.item for at in range(size)]
+        return [part for part in parts if part is not None]
+
+    def _join(self, node: Node, value: Any, pointer: str) -> Any:
+        if pointer in self._elsewhere:
+            return LEFT_OUT
+        frozen = pointer in self._above
+        if not frozen and not self._counts(node):
+            return value
+        if isinstance(node, Slot):
+            text = self._known[pointer]
+            return LEFT_OUT if text is None else parse(text)
+        if isinstance(node, ChoiceNode):
+            return self._branch(node, pointer) if frozen else LEFT_OUT
+        if isinstance(node, ArrayNode):
+            if not frozen:
+                return LEFT_OUT
+            asked = value if isinstance(value, list) else []
+            parts = enumerate(self._items(node, pointer))
+            items = (
+                self._join(part, asked[at] if at < len(asked) else LEFT_OUT, f"{pointer}/{at}") for at, part in parts
+            )
+            return [{} if item is LEFT_OUT else item for item in items]
+        if not isinstance(value, Mapping) and pointer not in self._there:
+            return value
+        members = value if isinstance(value, Mapping) else {}
+        members_filled: dict[str, Any] = {}
+        for place in node.properties:
+            part = self._join(place.node, members.get(place.name, LEFT_OUT), f"{pointer}/{escape(place.name)}")
+            if part is not LEFT_OUT or place.required:
+                members_filled[place.name] = parse(minimal(place.node).decode()) if part is LEFT_OUT else part
+        return members_filled | {name: part for name, part in members.items() if name not in members_filled}
+
+    def _branch(self, node: ChoiceNode, pointer: str) -> Any:
+        """Returns the frozen value of a choice: that of the branch with the frozen places."""
+        known = {at for at in self._known if lies_within(at, pointer)}
+        for branch in node.branches:
+            if known == set(slot_pointers(branch, pointer)):
+                return self._join(branch, LEFT_OUT, pointer)
+        return LEFT_OUT
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A request, what is left to fill of its form, and the task to decode; None if nothing is left."""
+
+    request: Request
+    remaining: Remaining
+    task: Task | None
+
+
+class Planner:
+    """Plans requests for one language model, which is shown examples. Raises UsageError if none of a form fits."""
+
+    def __init__(self, model: LanguageModel, examples: Examples | None = None) -> None:
+        self._model = model
+        self._few_shot = FewShot(examples, model.traits.window, lambda text: len(model.tokenizer.encode(text)))
+        self._beginning = kept_by_weight(_KEPT_TOKENS, len)(self._rendered_beginning)
+
+    def prompt_tokens(self, form: Form) -> int:
+        """Returns the most tokens of a prompt for a form without a document.
+
+        Raises ModelError if the chat template refuses examples.
+        """
+        shown = len(self._beginning(form, form, self._few_shot.nearest(form, "")))
+        return max(shown, len(self._beginning(form, form, ())) + self._few_shot.most(form))
+
+    def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
+        """Returns a plan for each request, or the failure of one that cannot be asked."""
+        return [self._plan(request) for request in requests]
+
+    def _rendered_beginning(self, whole: Form, form: Form, shown: tuple[Example, ...]) -> list[int]:
+        return self._model.chat.render(messages(form, {}, "", _example_texts(whole, form, shown)))
+
+    def _plan(self, request: Request) -> Plan | Failed:
+        try:
+            remaining = Remaining(request)
+            if remaining.form is None:
+                return Plan(request, remaining, None)
+            shown = self._few_shot.nearest(request.form, request.passage.text)
+            return Plan(request, remaining, self._task(request, remaining, shown))
+        except TooLarge as error:
+            return Failed(request.id, "schema_too_large", str(error))
+        except Exception as error:
+            return failure_of(request.id, error)
+
+    def _task(self, request: Request, remaining: Remaining, shown: Sequence[Example]) -> Task:
+        form, tokenizer = remaining.form, self._model.tokenizer
+        assert form is not None
+        graph = cached_graph(form, tokenizer)
+        examples = _example_texts(request.form, form, shown)
+        prompt = self._model.chat.render(messages(form, request.known, request.passage.text, examples))
+        window, least = self._model.traits.window, int(graph.distance[0])
+        if least < 0:
+            raise EngineFailure("tokenizer", "the tokens of the model spell no record of this schema")
+        room = window - len(prompt)
+        if room < least:
+            raise EngineFailure(
+                "too_long",
+                f"prompt and smallest answer take {len(prompt) + least} tokens, the model holds {window};"
+                " use a smaller context, or a smaller schema",
+            )
+        most = answer_budget(form, request.passage.text, lambda text: len(tokenizer.encode(text)))
+        return Task(
+            prompt=prompt,
+            graph=graph,
+            budget=min(room, least + most),
+            judge=lambda text: _is_accepted(request.form, remaining, text),
+            minimal=_minimal(request.form, remaining, form),
+            source=_draft_source(request, form) if is_drafted(self._model.decoder) else b"",
+            ends_of=frozenset() if any(slot.written for slot in form.slots) else paragraph_ends(request.passage.text),
+        )
+
+
+def _draft_source(request: Request, form: Form) -> bytes:
+    drafted = Example("", request.passage.draft)
+    return draft_source(record_line(drafted, request.form, form) if drafted.record else "", request.passage.text)
+
+
+def _example_texts(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:
+    """Returns the texts of examples, each with its record as far as the form asks for it."""
+    return [(example.text, record_line(example, whole, form)) for example in shown]
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Judges a record of a remaining form together with the frozen values."""
+
+    judge: Judge
+    remaining: Remaining
+
+    def violation(self, value: Any) -> Violation | None:
+        """Returns the first rule that the whole record breaks."""
+        return self.judge.violation(self.remaining.with_frozen(value))
+
+
+def _is_accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
+    """Returns whether the schema accepts the record of this text with the frozen values, and can write its numbers."""
+    try:
+        return accept(form, remaining.with_frozen(parse(text.decode()))) is not None
+    except ValueError:
+        return False
+
+
+def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
+    """Returns a smallest text of the remaining form with which the schema accepts the whole record."""
+    if form is whole:
+        return one_line(whole.instance).encode()
+    assert whole.judge is not None
+    smallest = smallest_instance(form, _Whole(whole.judge, remaining))
+    if smallest is None:
+        raise EngineFailure("known", "no record that the schema allows has the known values")
+    return one_line(smallest).encode()
