@@ -153,7 +153,7 @@ def drop_unlikely_values(form: Form, filled: Filled) -> Filled:
     unlikely: dict[int, list[str]] = {}
     for pointer, leaf in filled.leaves.items():
         read = leaf.origin in ("copied", "chosen", "generated") and not leaf.missing and leaf.text != "null"
-        if not read or leaf.confidence >= LEAST_VALUE or pointer in filled.rows:
+        if not read or leaf.slot < 0 or leaf.confidence >= LEAST_VALUE or pointer in filled.rows:
             continue
         slot = form.slots[leaf.slot]
         if slot.nullable and not slot.written:
@@ -187,10 +187,10 @@ def _without(form: Form, record: str, pointers: Sequence[str], nullable: bool) -
         part = whole
         for step in above.split("/")[1:]:
             part = part[int(step)] if isinstance(part, list) else part[unescape(step)]
-        if isinstance(part, list):
+        if isinstance(part, list) and not nullable:
             del part[int(last)]
         elif nullable:
-            part[unescape(last)] = None
+            part[int(last) if isinstance(part, list) else unescape(last)] = None
         else:
             part.pop(unescape(last), None)
     return json_text(whole) if form.judge is None or form.judge.accepts(whole) else None

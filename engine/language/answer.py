@@ -36,8 +36,9 @@ from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_rec
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
-#: So many equal items at the end of a list are a loop, into which small models fall.
-LOOP = 3
+#: So many equal items at the end of a list are a loop, into which small models fall, if they have a text of so many
+#: characters that the document has less often.
+LOOP, LOOPED_TEXT = 3, 8
 #: The least posterior that counts in a product.
 _LEAST = 1e-12
 
@@ -122,7 +123,9 @@ def read_written(request: Request, remaining: Remaining, written: AnswerText | N
     certainty = None
     if written is not None and remaining.form is not None:
         value, places = parse(written.text.decode()), places_of(written.text)
-        _end_loops(value, request.passage.text)
+        if not request.known and not request.rows:
+            ended = _without_loops(value, request.passage.text)
+            value = value if ended == value or accept(request.form, remaining.with_frozen(ended)) is None else ended
         _decisions(remaining.form.root, value, "", places, decided)
         certainty = Certainty(written)
     record = remaining.with_frozen(value)
@@ -182,23 +185,24 @@ def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[An
     return Filled(request.id, json_text(record), leaves, rows, 0, 0)
 
 
-def _end_loops(value: Any, text: str) -> None:
-    """Leaves out the items with which lists end in a loop: the same one over and over, oftener than the text has it."""
-    if isinstance(value, list):
-        size = next((count for count, one in enumerate(reversed(value)) if one != value[-1]), len(value))
-        if size >= LOOP:
-            printed = min((text.count(one) for one in _texts(value[-1])), default=size)
-            del value[len(value) - size + max(printed, 1) :]
-    for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
-        _end_loops(part, text)
+def _without_loops(value: Any, text: str) -> Any:
+    """Returns a value without the items with which lists end in a loop: one over and over, oftener than the text has
+    its long texts. A short text may mean the same of many things."""
+    if isinstance(value, dict):
+        return {name: _without_loops(own, text) for name, own in value.items()}
+    if not isinstance(value, list):
+        return value
+    size = next((count for count, one in enumerate(reversed(value)) if one != value[-1]), len(value))
+    counts = [text.count(one) for one in _long_texts(value[-1])] if size >= LOOP else []
+    most = min(filter(None, counts), default=size)
+    return [_without_loops(own, text) for own in value[: len(value) - max(size - most, 0)]]
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yields the texts within a value that are not empty."""
-    if isinstance(value, str) and value:
+def _long_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and len(value) >= LOOPED_TEXT:
         yield value
-    for part in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
-        yield from _texts(part)
+    for own in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        yield from _long_texts(own)
 
 
 def _text(slot: Slot, value: Any) -> str | None:

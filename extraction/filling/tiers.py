@@ -141,7 +141,9 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(read, asked, form, frozen, tier.threshold, tier.prefer_confident, long, tier.preferred)
+        raised[at] = _Raised(
+            read, asked, form, frozen, tier.threshold, tier.prefer_confident, long, tier.preferred, by_place
+        )
         escalated.documents += 1
         unfrozen = lower.filled.leaves.keys() - frozen.keys()
         escalated.fields += sum(1 for at in unfrozen if not lower.facts.holds(at) and not _within(at, long))
@@ -182,8 +184,13 @@ def _asked_again(requests: Sequence[Request], answers: Sequence[Result], filler:
     for (at, request), second in zip(doubted.items(), filler.fill([*doubted.values()]), strict=True):
         first = answers[at]
         if isinstance(first, Filled) and isinstance(second, Filled):
-            told = {place: leaf for place, leaf in first.leaves.items() if place in request.known}
-            made[at] = replace(second, leaves={**second.leaves, **told})
+            places = {above_it for place in request.known for above_it in above(place)}
+            made[at] = replace(
+                second,
+                leaves={**second.leaves, **{at: own for at, own in first.leaves.items() if at in request.known}},
+                rows={**second.rows, **{at: own for at, own in first.rows.items() if at in places}},
+                lists={**second.lists, **{at: own for at, own in first.lists.items() if at in places}},
+            )
     return made
 
 
@@ -227,12 +234,6 @@ def long_lists(form: Form, record: Any, longest: int) -> dict[str, int]:
         for one in walk_lists(form, record)
         if one.parent is None and one.array.key is None and len(one.rows) > longest
     }
-
-
-def _shorter_lists(form: Form, one: Filled, other: Filled) -> set[str]:
-    """Returns the lists of the first record, by pointer, that have fewer rows in the other one."""
-    many = {own.pointer: len(own.rows) for own in walk_lists(form, other.value)}
-    return {own.pointer for own in walk_lists(form, one.value) if len(own.rows) > many.get(own.pointer, 0)}
 
 
 def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]:
@@ -359,7 +360,7 @@ def is_plain(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Raised:
-    """An escalated document with its chunks and frozen values."""
+    """An escalated document with its chunks and frozen values; partial: whether other chunks may not be asked."""
 
     lower: MergedRecord
     asked: Sequence[AskedChunk]
@@ -369,6 +370,7 @@ class _Raised:
     prefer_confident: bool
     long: Mapping[str, int]
     preferred: Mapping[str, bool]
+    partial: bool
 
     @property
     def requests(self) -> list[Request]:
@@ -411,9 +413,9 @@ class _Raised:
             # Where the first model is sure nobody has measured whose word is better.
             unsure = {at for at, leaf in own.leaves.items() if _unsure(leaf, self.below)}
             preferred = {at: one for at, one in self.preferred.items() if at in unsure}
-            # A reading of parts of the document has not seen all rows.
-            parts = any(elsewhere for _, elsewhere in self.asked)
-            kept = self.long.keys() | (_shorter_lists(self.form, own, raised) if parts else ())
-            raised = prefer_confident_record(self.form, own, raised, kept, preferred, NULL_WEIGHT, self.frozen.keys())
+            unasked = frozenset.intersection(*(elsewhere for _, elsewhere in self.asked))
+            raised = prefer_confident_record(
+                self.form, own, raised, self.long.keys() | unasked, preferred, NULL_WEIGHT, self.frozen, self.partial
+            )
             raised = drop_unlikely_values(self.form, raised)
         return with_facts(self.form, raised, self.lower.facts)

@@ -287,11 +287,13 @@ def prefer_confident_record(
     preferred: Mapping[str, bool] | None = None,
     null_weight: float = 1.0,
     told: Collection[str] = (),
+    partial: bool = False,
 ) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
 
     null_weight: of the first one's confidences that there is no value, where the second one has one. told: the places
-    of values that the second reading was told by the first one, with which it thus does not agree.
+    of values that the second reading was told by the first one, with which it thus does not agree. partial: whether the
+    second one has read parts of the document alone: a list of which it has fewer rows is the first one's.
 
     What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
     found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is.
@@ -300,9 +302,9 @@ def prefer_confident_record(
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other, kept, preferred or {}, null_weight, told)
+    chosen = _Chosen(one, other, kept, preferred or {}, null_weight, told, partial)
     record = accept(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
-    if record is None and kept:
+    if record is None and (kept or partial):
         return one
     if record is None:
         return max(one, other, key=lambda filled: _mean(list(filled.leaves.values())))
@@ -319,6 +321,7 @@ class _Chosen:
     preferred: Mapping[str, bool] = field(default_factory=dict)
     null_weight: float = 1.0
     told: Collection[str] = ()
+    partial: bool = False
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
@@ -357,9 +360,11 @@ class _Chosen:
                 return not self.preferred[pointer]
             weight = self.null_weight if _is_null(mine) and not _is_null(theirs) else 1.0
             return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
+        items = [len(part) if isinstance(part, list) else 0 for part in (one, other)]
+        if isinstance(node, ArrayNode) and self.partial and items[1] < items[0]:
+            return True
         if isinstance(node, ArrayNode) and pointer in self.one.lists and pointer in self.other.lists:
             # Of a list in prose a reader of tables finds some rows; that others are missing its own shares do not tell.
-            items = [len(part) if isinstance(part, list) else 0 for part in (one, other)]
             more = 0 < items[1] >= items[0] or (items[1] and self.one.lists[pointer] < LIKELY_LIST)
             return not more and self.one.lists[pointer] >= self.other.lists[pointer]
         of_mine, of_theirs = ([*_below(filled.leaves, pointer).values()] for filled in (self.one, self.other))

@@ -128,22 +128,28 @@ def test_an_empty_text_is_no_value_and_a_demanded_one_is_missing() -> None:
     assert json.loads(found.record) == note(number="")
 
 
+LINK = "http://a.example/1"
+
+
 @pytest.mark.parametrize(
     ("items", "kept"),
-    [(["pears", *3 * ["apples"]], 2), (4 * ["apples"], 1), (2 * ["apples"], 2), ([*4 * ["plums"], "pears"], 5)],
+    [
+        ([{"a": "x"}, *4 * [{"a": LINK}]], 3),
+        (2 * [{"a": LINK}], 2),
+        ([*4 * [{"a": LINK}], {"a": "x"}], 5),
+        # A short text may be said of many things, and what the document spells otherwise was read there.
+        (4 * [{"a": "yes"}], 4),
+        (4 * [{"a": "2024-03-01", "b": "not printed"}], 4),
+        (4 * [{"a": "2024-03-01", "b": LINK}], 2),
+    ],
 )
-def test_a_list_that_ends_in_a_loop_has_its_item_as_often_as_the_document(items: list[str], kept: int) -> None:
-    lines = [{"what": what, "price": 2.0} for what in items]
-    found = json.loads(answered(note(lines=lines)).record)["lines"]
-    assert [one["what"] for one in found] == items[:kept]
-
-
-def test_what_the_schema_demands_of_a_loop_is_missing() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "array", "minItems": 3, "items": {"type": "string"}}}}
-    asked = request(form_of(schema), "b")
-    found = read_written(asked, Remaining(asked), written({"a": ["b", "b", "b"]}))
-    assert json.loads(found.record)["a"][0] == "b"
-    assert [at for at, leaf in found.leaves.items() if leaf.missing] == ["/a/1", "/a/2"]
+def test_a_list_that_ends_in_a_loop_has_its_item_as_often_as_the_document(items: list[Any], kept: int) -> None:
+    item = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "required": ["a"]}
+    for least, many in ((0, kept), (len(items), len(items))):
+        schema = {"type": "object", "properties": {"all": {"type": "array", "items": item, "minItems": least}}}
+        asked = request(form_of(schema), f"x yes {LINK} and {LINK} of 1 March 2024")
+        found = json.loads(read_written(asked, Remaining(asked), written({"all": items})).record)
+        assert found["all"] == items[:many]
 
 
 def test_frozen_values_join_the_record_as_they_are() -> None:

@@ -114,3 +114,19 @@ def test_a_list_stays_of_which_the_parts_that_were_read_again_show_fewer_rows() 
     tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True)
     (result,), _ = escalate([MergedRecord(parse(text.encode(), "page.txt"), found)], form_of(SCHEMA), tier, context=128)
     assert isinstance(result, Filled) and json.loads(result.record) == record | {"city": "Ulm"}
+
+
+def test_a_list_stays_though_all_was_asked_in_the_one_chunk_that_is_read_again() -> None:
+    other = "word " * 300
+    text = f"- what=v\n{other}\nname=Ada\ncity=Ulm\nseller\n- what=z\n{other}"
+    at = {"/name": text.index("Ada"), "/city": text.index("Ulm"), "/seller/day": text.index("seller")}
+    found = read({**at, "/none": text.index("Ada")}, {"/city": 0.2}, {"/rows/0": 2, "/rows/1": text.index("- what=z")})
+    leaf = found.leaves["/rows/0/what"]
+    rows = {f"/rows/{row}/what": replace(leaf, text=one, confidence=0.85) for row, one in enumerate(('"x"', '"y"'))}
+    record = RECORD | {"rows": [{"what": "x"}, {"what": "y"}]}
+    found = replace(found, record=json.dumps(record), leaves={**found.leaves, **rows})
+    engine = Noted(ReadingModel())
+    tier = Tier(lambda: engine, 0.8, prefer_confident=True)
+    (result,), _ = escalate([MergedRecord(parse(text.encode(), "page.txt"), found)], form_of(SCHEMA), tier, context=128)
+    assert [one.elsewhere for one in engine.asked] == [frozenset()]
+    assert isinstance(result, Filled) and json.loads(result.record)["rows"] == record["rows"]

@@ -243,17 +243,22 @@ def test_a_value_that_neither_model_believes_is_null_where_it_may_be() -> None:
     text: dict[str, Any] = {"type": ["string", "null"]}
     worded = text | {"x-cinnabar-written": True}
     part = {"type": "object", "properties": {"many": {"type": "array", "items": text}, "named": {"type": "string"}}}
-    form = form_of({"type": "object", "properties": {"doubted": text, "likely": text, "worded": worded, "part": part}})
+    pair = {"type": "array", "prefixItems": [text, text], "items": False, "minItems": 2}
+    fields = {"doubted": text, "likely": text, "worded": worded, "part": part, "pair": pair}
+    form = form_of({"type": "object", "properties": fields})
     slots = {slot.path.replace("*", "0"): slot.index for slot in form.slots}
-    chances = {"/doubted": 0.34, "/likely": 0.36, "/worded": 0.1, "/part/many/0": 0.1, "/part/named": 0.1}
+    chances = {
+        "/doubted": 0.34, "/likely": 0.36, "/worded": 0.1, "/part/many/0": 0.1, "/part/named": 0.1,
+        "/pair/0": 0.1, "/pair/1": 0.9,
+    }  # fmt: skip
     leaves = {at: Leaf('"a"', one, absence=0.5, slot=slots[at]) for at, one in chances.items()}
-    record = {"doubted": "a", "likely": "a", "worded": "a", "part": {"many": ["a"], "named": "a"}}
+    record = {"doubted": "a", "likely": "a", "worded": "a", "part": {"many": ["a"], "named": "a"}, "pair": ["a", "a"]}
     found = drop_unlikely_values(form, Filled("", json.dumps(record), leaves, {"/part/many/0": (0, 0.5)}, 1, 0))
-    assert json.loads(found.record) == record | {"doubted": None}
+    assert json.loads(found.record) == record | {"doubted": None, "pair": [None, "a"]}
     changed = {at: leaf for at, leaf in found.leaves.items() if leaf != leaves[at]}
-    assert {at: (leaf.text, leaf.confidence, leaf.origin) for at, leaf in changed.items()} == {
-        "/doubted": ("null", 0.5, "absent")
-    }
+    assert {at: (leaf.text, leaf.confidence, leaf.origin) for at, leaf in changed.items()} == dict.fromkeys(
+        ("/doubted", "/pair/0"), ("null", 0.5, "absent")
+    )
 
 
 @pytest.mark.parametrize(("longest", "whats"), [(None, ["x", "y", "z"]), (2, ["x", "y", "z"]), (1, ["a", "b"])])
@@ -352,3 +357,22 @@ def test_with_two_rounds_what_the_model_doubts_is_asked_once_more_beside_its_sur
     asked.clear()
     _answers([requests], Tier(Doubting, 0.8, True))  # type: ignore[arg-type]
     assert len(asked) == 3
+
+
+def test_rows_that_are_told_in_the_second_round_stay_where_they_were_found() -> None:
+    class Doubting:
+        def fill(self, requests: Sequence[Request]) -> list[Result]:
+            return [self.read("/lines/0/what" in one.known) for one in requests]
+
+        def read(self, again: bool) -> Result:
+            leaves = {"/lines/0/what": Leaf('"a"', 0.9), "/name": Leaf('"Ada"', 0.9 if again else 0.1)}
+            rows, lists = ({"/lines/0": (0, 1.0)}, {}) if again else ({"/lines/0": (7, 0.8)}, {"/lines": 0.9})
+            return Filled("d", '{"name":"Ada","lines":[{"what":"a"}]}', leaves, rows, 1, 0, lists)
+
+    line = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
+    fields = {"name": {"type": "string"}, "lines": {"type": "array", "items": line}}
+    form, page = form_of({"type": "object", "properties": fields, "required": ["name", "lines"]}), parse(b"a", "a.txt")
+    tier = Tier(Doubting, 0.8, True, rounds=2)  # type: ignore[arg-type]
+    (found,) = _answers([[Request("d", form, passage_of(page))]], tier)
+    assert isinstance(found, Filled) and found.leaves["/name"].confidence == 0.9
+    assert found.rows == {"/lines/0": (7, 0.8)} and found.lists == {"/lines": 0.9}

@@ -71,6 +71,21 @@ def test_a_null_that_weighs_less_must_be_surer_by_that_than_a_value() -> None:
     assert json.loads(weighed.record) == {"a": "y", "b": None, "c": "x"}
 
 
+def test_a_reading_of_parts_is_never_the_whole_record_nor_a_shorter_list() -> None:
+    form = form_of(ORDERS)
+    one = read(form, "title=One\n- id=A\n- id=B\ntotal=5\n", 0.4, lists=0.2)
+    other = read(form, "- id=C\ntotal=7\n", 0.9, lists=0.9)
+    for partial, orders in ((False, [{"id": "C"}]), (True, [{"id": "A"}, {"id": "B"}])):
+        both = json.loads(prefer_confident_record(form, one, other, partial=partial).record)
+        assert (both["orders"], both["total"]) == (orders, 7)
+    refused = {"properties": {"title": {"const": "One"}, "total": {"const": 7}}, "required": ["title", "total"]}
+    form = form_of({**ORDERS, "not": refused})
+    one, other = read(form, "title=One\ntotal=5\n", 0.6, title=0.95), read(form, "title=Two\ntotal=7\n", 0.9)
+    for partial, first in ((False, False), (True, True)):
+        whole = prefer_confident_record(form, one, other, partial=partial).record
+        assert whole == (one if first else other).record
+
+
 def test_a_value_that_was_told_is_no_second_reading() -> None:
     form = form_of(ORDERS)
     one, other = read(form, "title=One\ntotal=5\n", 0.6), read(form, "title=One\ntotal=5\n", 0.6)
