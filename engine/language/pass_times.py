@@ -35,8 +35,8 @@ class PassTimes:
 
     def forget(self) -> None:
         """Forgets the earliest of the latest passes, so that what was too slow once is not so for ever."""
-        if self.token:
-            self.token.popleft()
+        for kept in filter(None, (self.token, self.step)):
+            kept.popleft()
 
     def needed(self, unread: int, stretch: int, begun: bool) -> float:
         """Returns the seconds to an answer, or to the next state of one that has `begun`; 0 if nothing is known.

@@ -29,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that moves with the passes alone, and the passes."""
     now = [0.0]
     fake = SimpleNamespace(monotonic=lambda: now[0], thread_time=time.thread_time)
-    for module in ("work_time", "diffusion.denoiser"):
+    for module in ("work_time", "language.denoiser"):
         monkeypatch.setattr(f"cinnabar.engine.{module}.time", fake)
     plain = Passes.__call__
 
@@ -91,6 +91,14 @@ def test_what_passes_take_is_learnt_from_the_latest_ones() -> None:
     assert times.needed(100, 64, True) == times.needed(1, 64, False) == pytest.approx(0.5)
     times.forget()
     assert times.needed(100, 64, False) == pytest.approx(100 + 8 * 0.5)
+
+
+def test_steps_that_were_slow_once_are_forgotten_as_prompts_are() -> None:
+    times = PassTimes()
+    times.note(5, 60.0)
+    assert times.needed(9, 64, True) == 60.0
+    times.forget()
+    assert times.needed(9, 64, True) == 0.0
 
 
 def test_seconds_to_answer_are_those_of_the_block() -> None:
