@@ -107,10 +107,10 @@ def _in_shown_order(form: ToldForm, one: Beside, own: tuple[str, ...]) -> tuple[
     if form.kind != "moment" or not orders - {*own}:
         return own
     start, end = one.region
-    text, shown = one.document.text[start : min(end, start + LONGEST_REGION)], set[str]()
+    text, shown = one.document.text[start : min(end, start + LONGEST_REGION)], list[str]()
     for part in scan(text, one.locale):
-        shown.update(spelled(form, text[part.start : part.end], one.locale))
-    return own if shown & {*own} else tuple(shown & orders) or own
+        shown += spelled(form, text[part.start : part.end], one.locale)
+    return own if {*own} & {*shown} else tuple(told for told in dict.fromkeys(shown) if told in orders) or own
 
 
 def _stretches(form: ToldForm, one: Beside, locale: Locale) -> Iterator[tuple[str, Span]]:

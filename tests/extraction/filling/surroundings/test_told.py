@@ -53,6 +53,13 @@ def test_a_day_that_a_model_wrote_in_another_order_than_asked_is_that_of_the_doc
         assert one_value(field, text, "12/10/2007").removesuffix("?") == told
 
 
+@pytest.mark.parametrize("day", [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12])
+def test_of_two_times_that_the_document_may_mean_the_likelier_one_is_told_in_every_run(day: int) -> None:
+    field = {"type": ["string", "null"], "description": "YYYY-MM-DDThh:mm"}
+    found = one_value(field, f"Collected October {day}, 2007 at 9:10.", f"{day}/10/2007 9:10")
+    assert found == f"2007-10-{day:02}T09:10?"
+
+
 def test_a_form_that_nothing_fits_is_flagged_and_one_that_is_told_keeps_its_confidence() -> None:
     asked = {"type": "string", "description": "As DD/MM/YYYY."}
     words = {"a": "5 May 2026", "b": "soon"}
