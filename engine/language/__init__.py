@@ -1,1 +1,1 @@
-"""Diffusion language models that fill a form: denoising under the automaton of the whole record."""
+"""Language models, causal and diffusion ones, that fill a form: denoising under the automaton of the whole record."""

@@ -34,8 +34,9 @@ class LanguageEngine:
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     Requests join the batch when there is room, and leave it when they are done. steps: the most passes of a block,
-    instead of those of `effort`. examples: labelled documents that stand in the prompts. denoiser: of the model, which
-    others may use too, in the same thread; without it the engine has its own. Raises UsageError for an unknown effort.
+    instead of those of `effort`; of a causal model those of the whole answer. examples: labelled documents that stand
+    in the prompts. denoiser: of the model, which others may use too, in the same thread; without it the engine has its
+    own. Raises UsageError for an unknown effort.
     """
 
     def __init__(

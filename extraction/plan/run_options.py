@@ -68,7 +68,9 @@ class OptionGroup(BaseModel):
 class RunOptions(OptionGroup):
     """How a run reads documents, and what becomes of their records."""
 
-    effort: EffortName = Field(default="medium", description="At most 1, 2, 3 or 16 denoising steps.")
+    effort: EffortName = Field(
+        default="medium", description="At most 1, 2, 3 or 16 steps of the reader, and in auto 0, 1, 1 or 2 rounds."
+    )
     steps: int | None = Field(default=None, ge=1, le=64, description="Denoising steps instead of those of the effort.")
     on_missing: OnMissing = Field(
         default="quarantine", description="Quarantine a record that lacks a required value, or guess the value."
