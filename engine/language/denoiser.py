@@ -28,7 +28,7 @@ from cinnabar.engine.language.noise_context import NoiseContext
 from cinnabar.engine.language.pass_times import PassTimes
 from cinnabar.engine.language.sequences import Block, OpenSequence, Task
 from cinnabar.engine.language.settings import SETTINGS, DecodingSettings
-from cinnabar.engine.language.stretches import LONG, REPEATED, is_over
+from cinnabar.engine.language.stretches import LONG, REPEATED, is_over, is_within_string
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.step import GRAIN
@@ -340,7 +340,7 @@ class Denoiser:
         """Commits the forced text at the front of the open block."""
         graph = sequence.task.graph
         forced = self._tables.forced_text(graph).after(block.ahead)
-        if self.block == 1 and not forced.tokens and sequence.task.ends_of:
+        if self.block == 1 and not forced.tokens and sequence.task.ends_of is not None:
             forced = self._end_of_text(sequence, block)
         room = min(len(forced.tokens), block.stop - block.front)
         while room and graph.distance[forced.states[room - 1]] > sequence.limit - block.front - room:
@@ -365,7 +365,8 @@ class Denoiser:
         first = max(sequence.begin, block.front - REPEATED)
         parts = [sequence.tokens[first:begin].tolist(), sequence.tokens[begin : block.front].tolist()]
         before, last = map(self.texts.text, parts)
-        over = is_over(before + last, len(last), sequence.task.ends_of)
+        over = is_over(before + last, len(last), sequence.task.ends_of or frozenset())
+        over = over and is_within_string(self.texts.text(sequence.answer().tolist()))
         return Forced((end,), (state,)) if over else Forced((), ())
 
     def _checkable(self, sequence: OpenSequence, block: Block) -> bool:

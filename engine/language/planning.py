@@ -238,7 +238,7 @@ class Planner:
             judge=lambda text: _is_accepted(request.form, remaining, text),
             minimal=_minimal(request.form, remaining, form),
             source=_draft_source(request, form) if is_drafted(self._model.decoder) else b"",
-            ends_of=frozenset() if any(slot.written for slot in form.slots) else paragraph_ends(request.passage.text),
+            ends_of=None if any(slot.written for slot in form.slots) else paragraph_ends(request.passage.text),
         )
 
 

@@ -22,7 +22,8 @@ class Task:
     None for the denoiser's; `local` is always the denoiser's. ends: whether the answer ends
     with this beginning of it, as at a text before which it shall stop; it is no whole record then. source: lines that
     the answer may well be put together from, the likeliest first, for drafts; without any nothing is drafted. ends_of:
-    of paragraphs, with which a long text of a causal model ends (`stretches`).
+    of paragraphs, with which a long text of a causal model ends, or where it repeats itself (`stretches`); None if the
+    model alone ends it.
     """
 
     prompt: Sequence[int]
@@ -33,7 +34,7 @@ class Task:
     settings: DecodingSettings | None = None
     ends: Callable[[bytes], bool] | None = None
     source: bytes = b""
-    ends_of: frozenset[bytes] = frozenset()
+    ends_of: frozenset[bytes] | None = None
 
     @property
     def tokens(self) -> int:

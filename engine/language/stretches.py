@@ -12,7 +12,8 @@ from cinnabar.schemas.automata.strings import canonical_string
 #: The tokens of a text that is long, those in which it is seen to repeat them, and the bytes of a paragraph's end that
 #: tell where a copy of it is.
 LONG, REPEATED, _TAIL = 64, 512, 40
-_SPACES, _QUOTE = re.compile(rb"(?:\s|\\[nrt])+"), re.compile(rb'(?<!\\)"')
+_SPACES, _QUOTE = re.compile(rb"(?:\s|\\[nrt])+"), re.compile(rb'(?<!\\)(?:\\\\)*"')
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
 
 def paragraph_ends(text: str) -> frozenset[bytes]:
@@ -32,6 +33,12 @@ def is_over(text: bytes, size: int, ends: frozenset[bytes]) -> bool:
     if _QUOTE.search(last):
         return False
     return _end(last) in ends or (before < len(text) - size and not _QUOTE.search(text[before:]))
+
+
+def is_within_string(text: bytes) -> bool:
+    """Returns whether the begin of a record ends within a string, where a quotation mark closes it."""
+    plain = _ESCAPED.sub(b"", text)
+    return plain.count(b'"') % 2 == 1 and not plain.endswith(b"\\")
 
 
 def _end(text: bytes) -> bytes:

@@ -19,7 +19,7 @@ DOCUMENT = f"Talk\n\n{FIRST}\n \n{SECOND}\n"
 ENDS = paragraph_ends(DOCUMENT)
 
 
-def said(text: str, ends: frozenset[bytes] = ENDS, source: bytes = b"", kind: str = "causal", **rules: Any) -> str:
+def said(text: Any, ends: Any = ENDS, source: bytes = b"", kind: str = "causal", **rules: Any) -> str:
     """What comes of a model that is sure of this text."""
     form = form_of({"kind": {"enum": ["ab", "no"]}, "what": {"type": "string", **rules}})
     record = json.dumps({"kind": "ab", "what": text})
@@ -46,6 +46,17 @@ def test_a_text_that_repeats_itself_ends() -> None:
     assert is_over(b"ab" * 9 + b"ab", 4, ENDS) and not is_over(b'abab", "abab', 4, ENDS)
 
 
+def test_a_mark_that_would_open_a_text_or_be_escaped_ends_none() -> None:
+    empty = [None] * 99
+    assert said(empty, type="array", items={"type": ["string", "null"]}) == str(empty)
+    assert said("\\" * 99).strip("\\") == ""
+
+
+def test_a_text_of_a_document_without_long_paragraphs_ends_where_it_repeats_itself() -> None:
+    lines = "".join(f"{at} to {at + 1} of the small rooms, " for at in range(9)) * 12
+    assert said(lines, frozenset()) == said(lines) != lines == said(lines, None)
+
+
 def test_other_texts_end_where_the_model_ends_them() -> None:
     short, worded = "in the large hall at noon", " ".join(f"{at} the hall" for at in range(20))
     for text in (short, worded, f"{worded} {SECOND[:-9]}"):
@@ -58,7 +69,7 @@ def test_a_paragraphs_end_tells_only_within_one_long_text() -> None:
     end = SECOND[-60:].encode()
     for text in (end, end.replace(b" ", b"\\n"), end + b" ", b'said \\"no\\" ' + end):
         assert is_over(text, len(text), ENDS)
-    for text in (b'no", "what": "' + end, end[:-1]):
+    for text in (b'no", "what": "' + end, rb'no\\", 12, ' + end, end[:-1]):
         assert not is_over(text, len(text), ENDS)
     assert paragraph_ends("Talk\n\nshort") == frozenset() and len(ENDS) == 2 and LONG > 32
     assert paragraph_ends("x" * 50 + "\ud800") != frozenset()
