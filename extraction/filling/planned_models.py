@@ -69,18 +69,21 @@ class Escalation:
     preferred: Mapping[str, bool] = field(default_factory=dict)
 
     def tier(self, effort: str, load: Callable[[], Filler] | None = None) -> Tier:
-        """Returns the tier of a job, whose filler is loaded at the first doubt; without `load` it is the source's.
-
-        Of a second reading the effort tells the rounds: none with `instant`, where the first one's record, its draft,
-        stands; two with `high`.
-        """
+        """Returns the tier of a job, whose filler is loaded at the first doubt; without `load` it is the source's."""
         # Cold start: it imports torch.
         from cinnabar.extraction.filling.tiers import Tier
 
         rows, seconds = self.max_list_rows, self.seconds
-        rounds = {"instant": 0, "high": 2}.get(effort, 1) if self.prefer_confident else 1
         load = load or (lambda: self.source.filler(effort, None))
-        return Tier(load, self.threshold, self.prefer_confident, rows, seconds, self.preferred, rounds)
+        return Tier(load, self.threshold, self.prefer_confident, rows, seconds, self.preferred, self.rounds(effort))
+
+    def rounds(self, effort: str) -> int:
+        """Returns how often a document is asked of this model at most.
+
+        With `auto` the effort tells it: never with `instant`, where the reader's record, its draft, stands; twice with
+        `high`.
+        """
+        return {"instant": 0, "high": 2}.get(effort, 1) if self.named and self.prefer_confident else 1
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.threshold <= 1.0:

@@ -40,19 +40,26 @@ class TimeEstimate:
         return f"{each}, {_spoken(self.seconds * self.documents)} in all" if self.documents > 1 else each
 
 
-def usual_seconds(sources: Sequence[Source], options: RunOptions) -> float | None:
+def usable_cores() -> int:
+    """Returns the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def usual_seconds(sources: Sequence[Source], options: RunOptions, rounds: int = 1) -> float | None:
     """Returns the seconds that a document takes with these models on all cores here; None where nobody knows.
 
-    The second of two models is asked about every document, as it is of kinds that the reader does not know.
+    The second of two models is asked about every document, as it is of kinds that the reader does not know, so often.
     """
-    cores, seconds = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1), 0.0
+    # A list has the threads of nested regions, too.
+    threads = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    cores, seconds = (int(threads) if threads.isdecimal() else 0) or usable_cores(), 0.0
     for at, source in enumerate(sources):
         if isinstance(source, ModelSource):
             seconds += READER_SECONDS / cores
         elif not isinstance(source, LanguageSource) or on_gpu(source.device):  # type: ignore[arg-type]
             return None
-        elif not (at and options.effort == "instant"):
-            own = LANGUAGE_SECONDS * source.memory / BYTES[source.precision] / 1e9 / cores
+        else:
+            own = LANGUAGE_SECONDS * source.memory / BYTES[source.precision] / 1e9 / cores * (rounds if at else 1)
             seconds += min(own, options.seconds_each or own)
     return seconds
 

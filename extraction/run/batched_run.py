@@ -165,7 +165,8 @@ class BatchedRun(Closing):
     def _begin(self) -> None:
         """Begins the run in the store, and tells how long it takes."""
         self._commits.begin()
-        usual = usual_seconds(self.assignment.sources, self.assignment.options)
+        options, upper = self.assignment.options, self.assignment.escalation
+        usual = usual_seconds(self.assignment.sources, options, upper.rounds(options.effort) if upper else 1)
         self._pace.begin(sum(map(len, self.batches)), usual)
 
     def _within(self, documents: float) -> None:

@@ -18,6 +18,7 @@ from cinnabar.engine.python_process import python_command
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, RemoteSource
+from cinnabar.extraction.filling.time_estimate import usable_cores
 from cinnabar.extraction.run.engines.worker import LENGTH, frame
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS, join_alone, lose_document
@@ -132,12 +133,7 @@ def engines_of(assignment: Assignment) -> int:
             )
         return int(asked)
     plain = all(isinstance(source, ModelSource) for source in assignment.sources)
-    return _processors() if plain and not _on_gpu(assignment) else 1
-
-
-def _processors() -> int:
-    """Returns the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return usable_cores() if plain and not _on_gpu(assignment) else 1
 
 
 def _on_gpu(assignment: Assignment) -> bool:

@@ -73,7 +73,7 @@ def answer(lower: Sure, upper: Sure, effort: str = "low") -> Filled:
 
 def two(lower: Sure, upper: Sure) -> TwoTiers:
     engines = [SharedEngine(lambda _, own=own: own) for own in (lower, upper)]
-    escalation = Escalation(model_source(), 0.5, prefer_confident=True)
+    escalation = Escalation(model_source(), 0.5, prefer_confident=True, named="m")
     return TwoTiers(engines[0], engines[1], escalation, text_document)
 
 

@@ -268,6 +268,11 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
         assert planned_models.largest_model() is None, "a new folder then begins with the reader"
         with pytest.raises(UsageError, match="needs the package gguf"):
             sources_of(RunPlan.of(), "auto")
+    # Of a model that the caller named no effort tells the rounds, calibrated or not.
+    _, told = sources_of(RunPlan.of(escalate_to=name), "default")
+    assert told is not None and told.prefer_confident
+    for effort, rounds in [("instant", 0), ("low", 1), ("medium", 1), ("high", 2)]:
+        assert (escalation.tier(effort).rounds, told.tier(effort).rounds) == (rounds, 1)
     _, other = sources_of(RunPlan.of(escalate_to=str(folder)), str(checkpoint))
     assert other is not None and not other.prefer_confident
     shutil.rmtree(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource, model_source
-from cinnabar.extraction.filling.time_estimate import Pace, TimeEstimate, usual_seconds
+from cinnabar.extraction.filling.time_estimate import READER_SECONDS, Pace, TimeEstimate, usual_seconds
 from cinnabar.extraction.plan.run_options import RunOptions
 
 
@@ -87,8 +87,20 @@ def test_the_usual_time_grows_with_the_weights_and_falls_with_cores_and_bounds(m
     small, large = (usual_seconds([reader, language(size)], RunOptions()) for size in (0.5e9, 1.5e9))
     assert alone is not None and small is not None and large is not None and alone < small < large / 2
     assert usual_seconds([reader, language(1.5e9)], RunOptions(seconds_each=4.0)) == pytest.approx(alone + 4)
-    assert usual_seconds([reader, language(1.5e9)], RunOptions(effort="instant")) == alone
+    assert usual_seconds([reader, language(1.5e9)], RunOptions(seconds_each=4.0), 0) == alone
+    # The effort alone tells nothing: a model that the caller named is asked once with each.
+    assert usual_seconds([reader, language(1.5e9)], RunOptions(effort="instant")) == large
+    assert usual_seconds([reader, language(1.5e9)], RunOptions(), 2) == pytest.approx(2 * large - alone)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert usual_seconds([reader], RunOptions()) == alone / 2
     remote = RemoteSource.__new__(RemoteSource)
     assert usual_seconds([reader, remote], RunOptions()) is None
+
+
+@pytest.mark.parametrize(("threads", "cores"), [("4,2", 4), (" 3 ", 3), ("0", 8), ("", 8), ("many", 8)])
+def test_the_usual_time_is_that_of_the_threads_told_first_or_else_of_the_cores_that_may_be_used(
+    threads: str, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
+    assert usual_seconds([model_source()], RunOptions()) == READER_SECONDS / cores
