@@ -87,7 +87,7 @@ def test_the_work_is_estimated_first_and_then_done(
     chosen = ["--where", "run_id >= '2024'", "--source", str(base / "docs")]
     assert backfill(base, tiny_model, "--dry-run", *chosen) == 0
     said = capsys.readouterr().out
-    assert "to be filled: /done" in said and "3 documents, about " in said
+    assert "to be filled: /done" in said and "3 documents of 36 tokens, about " in said
     assert query(base / "out", "select count(*) from runs").rows == [(1,)]
     (base / "archive").mkdir()
     (base / "docs" / "2.txt").rename(base / "archive" / "old.txt")
