@@ -34,7 +34,7 @@ from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape, lies_within
+from cinnabar.schemas.pointers import escape, lies_within, parts_of
 
 #: So many equal items at the end of a list are a loop, into which small models fall, if they have a text of so many
 #: characters that the document has less often.
@@ -193,16 +193,10 @@ def _without_loops(value: Any, text: str) -> Any:
     if not isinstance(value, list):
         return value
     size = next((count for count, one in enumerate(reversed(value)) if one != value[-1]), len(value))
-    counts = [text.count(one) for one in _long_texts(value[-1])] if size >= LOOP else []
+    own_texts = (part for _, part in parts_of(value[-1]) if isinstance(part, str)) if size >= LOOP else ()
+    counts = [text.count(one) for one in own_texts if len(one) >= LOOPED_TEXT]
     most = min(filter(None, counts), default=size)
     return [_without_loops(own, text) for own in value[: len(value) - max(size - most, 0)]]
-
-
-def _long_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str) and len(value) >= LOOPED_TEXT:
-        yield value
-    for own in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
-        yield from _long_texts(own)
 
 
 def _text(slot: Slot, value: Any) -> str | None:

@@ -105,12 +105,12 @@ def escalate(
     `context` limits the tokens of a chunk; None means as many as the model holds. A record without doubts stays as it
     is; a record with a failed chunk becomes that failure.
     """
+    if not tier.rounds:
+        return [one.filled for one in merged], Escalated()
     raised: dict[int, _Raised] = {}
     finals: dict[int, Result] = {}
     escalated = Escalated()
     for at, read in enumerate(merged):
-        if not tier.rounds:
-            continue
         lower = replace(read, filled=_unsure_of_worded(form, read.filled))
         long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
         if _is_sure(lower, tier.threshold, long.keys()):
@@ -129,9 +129,9 @@ def escalate(
                 # A second reading that was told the first one's values is none.
                 frozen = {at: text for at, text in frozen.items() if _stands(form, lower.filled.leaves[at])}
             frozen = _without(frozen | lower.facts.known, long)
-            doubted = _doubted(lower.filled, below, [*frozen, *long])
             asked = [(piece, NOTHING) for piece in pieces]
-            asked = asked_chunks(form, lower.filled, pieces, doubted) if by_place else asked
+            if by_place:
+                asked = asked_chunks(form, lower.filled, pieces, _doubted(lower.filled, below, [*frozen, *long]))
             if not asked:
                 continue
         except UsageError as error:
