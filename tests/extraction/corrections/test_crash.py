@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -29,29 +30,37 @@ def number(out):
     return query(out, f"SELECT number FROM bill WHERE document = '{A}'").rows[0][0]
 
 
-def in_child(work):
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-            os._exit(0)
-        except BaseException:
-            os._exit(9)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def change(out, undoes):
+    if undoes:
+        Corrector(out).undo(A, "bill", None, "eva")
+    else:
+        Corrector(out).correct(A, "bill", [Change(Action.VALUE, "/number", '"N"')], "eva")
 
 
-def operations(whole, act):
-    """The operations on the disk of this work, each as the ways in which it can be broken."""
-    counted = whole.with_suffix(".count")
+def counted(out, undoes, seen):
+    """Writes the operations on the disk of this change, each as the ways in which it can be broken."""
+    faults, write = Faults(), Path.write_text
+    faults.install()
+    change(out, undoes)
+    write(seen, json.dumps(faults.seen))
 
-    def work():
-        faults, write = Faults(), Path.write_text
-        faults.install()
-        act(whole)
-        write(counted, json.dumps(faults.seen))
 
-    assert in_child(work) == 0
-    return json.loads(counted.read_text())
+def broken(out, undoes, point, way):
+    Faults(point, way).install()
+    change(out, undoes)
+
+
+def in_child(work, *args):
+    """The exit code of a process that does this work.
+
+    It is forked from a process without threads: DuckDB, Arrow and torch do not survive a fork beside theirs.
+    """
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    child = context.Process(target=work, args=args)
+    child.start()
+    child.join()
+    return child.exitcode
 
 
 def chosen(points, share):
@@ -74,24 +83,19 @@ def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path
     start = tmp_path / "start"
     run(start)
     if undoes:
-        Corrector(start).correct(A, "bill", [Change(Action.VALUE, "/number", '"N"')], "eva")
-
-    def act(out):
-        if undoes:
-            Corrector(out).undo(A, "bill", None, "eva")
-        else:
-            Corrector(out).correct(A, "bill", [Change(Action.VALUE, "/number", '"N"')], "eva")
+        change(start, undoes=False)
 
     values = ["N", "a-e1"] if undoes else ["a-e1", "N"]
     shutil.copytree(start, tmp_path / "whole")
-    points = operations(tmp_path / "whole", act)
+    assert in_child(counted, tmp_path / "whole", undoes, tmp_path / "seen") == 0
+    points = json.loads((tmp_path / "seen").read_text())
     assert len(points) > 15
     seen = set()
     for point in chosen(points, share):
         for way in [one for one in ("before", "torn") if one in points[point]]:
             out = tmp_path / f"{point}-{way}"
             shutil.copytree(start, out)
-            status = in_child(lambda out=out, point=point, way=way: (Faults(point, way).install(), act(out)))
+            status = in_child(broken, out, undoes, point, way)
             assert status in (-signal.SIGKILL, -signal.SIGXFSZ)
             durable = len(list(out.glob("waiting/2*.json"))) == 1 or number(out) == values[1]
             commit_waiting_of(out)
@@ -103,7 +107,7 @@ def test_a_process_killed_at_any_step_leaves_a_correction_whole_or_none(tmp_path
             assert checked.problems == [] and checked.leftovers == []
             seen.add(durable)
             # The same correction again, as a person would.
-            act(out)
+            change(out, undoes)
             assert number(out) == values[1]
             assert [path for path in out.rglob("*") if ".part-" in path.name] == []
             shutil.rmtree(out)
