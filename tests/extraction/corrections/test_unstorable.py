@@ -211,5 +211,3 @@ def test_a_correction_that_a_new_column_does_not_hold_puts_that_record_alone_int
     run(out, "e2", schema=again, outcomes=made)
     assert query(out, "SELECT path, code FROM quarantine").rows in ([("a.txt", "unstorable")], [])
     works(out)
-
-
