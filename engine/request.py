@@ -118,6 +118,7 @@ class Filled:
     `lists` maps the pointer of each list to the probability that it is complete: it has every item of the document and
     nothing else. Lists of a model that cannot tell are left out. `refused` are the places that could have been rows.
     `matches` are those of the rows (`Row.matches`) by their anchors.
+    `others` maps the pointer of a list to another reading of its rows, as JSON, where two differ in their number.
     `alone`: it is the first model's, for a stronger one was asked and gave no answer.
     """
 
@@ -131,6 +132,7 @@ class Filled:
     refused: tuple[RefusedRow, ...] = ()
     alone: bool = False
     matches: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def value(self) -> Any:

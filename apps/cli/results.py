@@ -22,7 +22,7 @@ from cinnabar.extraction.plan.thresholds import SURE_NULL
 from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
-from cinnabar.extraction.store.tables import LENGTH
+from cinnabar.extraction.store.tables import LENGTH, OTHER
 from cinnabar.wording import harmless, with_noun
 
 
@@ -110,6 +110,8 @@ def _value(field: Mapping[str, Any]) -> str | None:
     value: str | None = field["value_json"]
     if value is not None and field["origin"] == LENGTH:
         return str(json.loads(value))
+    if value is not None and field["origin"] == OTHER:
+        return f"{with_noun(len(json.loads(value)), 'row')} in another reading"
     unsure = field["confidence"] is not None and field["confidence"] < SURE_NULL
     return "nothing found" if field["origin"] == "absent" and unsure else value
 

@@ -234,7 +234,7 @@ def _result(name: str, outcome: Outcome) -> dict[str, Any]:
         "checks": {} if record is None else dict(record.checks),
         "rows": {} if record is None else dict(record.rows),
         "lists": {} if record is None else dict(record.lists),
-        "lengths": {} if record is None else {at: note.sentence for at, note in record.lengths.items()},
+        "lengths": {at: note.sentence for at, note in record.lengths.items() if note.sentence} if record else {},
         "fields": [] if record is None else [_field(leaf) for leaf in record.leaves],
     }
 

@@ -18,7 +18,7 @@ from typing import Any
 from cinnabar.errors import RunError
 from cinnabar.extraction.corrections.units import CorrectedPlace
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.store.records import Record
+from cinnabar.extraction.store.records import ListNote, Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.strings import json_text, parse
@@ -230,8 +230,12 @@ def renamed_record(record: Record, renames: Renames) -> Record:
         leaves=tuple(replace(leaf, pointer=moved(leaf.pointer)) for leaf in record.leaves),
         rows={moved(at): sure for at, sure in record.rows.items()},
         lists={moved(at): sure for at, sure in record.lists.items()},
-        lengths={moved(at): note for at, note in record.lengths.items()},
+        lengths={moved(at): _renamed_note(at, note, renames) for at, note in record.lengths.items()},
     )
+
+
+def _renamed_note(pointer: str, note: ListNote, renames: Renames) -> ListNote:
+    return replace(note, other=json_text(renames.value(parse(note.other), pointer))) if note.other else note
 
 
 def _renamed_unit(unit: CorrectedPlace, renames: Renames) -> CorrectedPlace:

@@ -180,7 +180,7 @@ def without_units(
     `left` are the corrections that stay in force, oldest first. Raises NotAccepted if the schema does not allow it.
     """
     flags = tuple(flag for flag in record.flags if flag != LEFT_OUT)
-    draft, made = RecordDraft(replace(record, flags=flags)), RecordDraft(base)
+    draft, made = RecordDraft(replace(record, flags=flags, lengths=base.lengths)), RecordDraft(base)
     places = sorted({unit.pointer for unit in gone})
     for at, pointer in enumerate(places):
         if not any(lies_within(pointer, other) for other in places[:at]):

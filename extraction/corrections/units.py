@@ -14,7 +14,7 @@ import orjson
 
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
 from cinnabar.extraction.filling.surroundings.flags import FLAGS
-from cinnabar.extraction.store.records import LeafRow, ListLengthNote, Record
+from cinnabar.extraction.store.records import LeafRow, ListNote, Record
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.form import Form, Node, ObjectNode
 from cinnabar.schemas.pointers import MISSING, escape, lies_within, parts_of, unescape, value_at
@@ -200,14 +200,14 @@ def _set(holder: Any, step: str, value: Any) -> None:
 
 def record_json(record: Record) -> dict[str, Any]:
     """Returns a record with all that is known of its values as orjson writes it."""
-    lengths = {at: [note.sentence, note.disagrees] for at, note in record.lengths.items()}
+    lengths = {at: [note.sentence, note.disagrees, note.other] for at, note in record.lengths.items()}
     return {one.name: getattr(record, one.name) for one in fields(record)} | {"lengths": lengths}
 
 
 def record_from(values: Mapping[str, Any]) -> Record:
     """Returns the record of these JSON values; the inverse of `record_json`."""
     leaves = tuple(map(_leaf_from, values["leaves"]))
-    lengths = {at: ListLengthNote(*note) for at, note in values.get("lengths", {}).items()}
+    lengths = {at: ListNote(*note) for at, note in values.get("lengths", {}).items()}
     # Earlier versions wrote what a language model thought, too.
     own = {name: value for name, value in values.items() if name != "thoughts"}
     return Record(**{**own, "leaves": leaves, "flags": tuple(values["flags"]), "lengths": lengths})

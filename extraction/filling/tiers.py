@@ -24,6 +24,12 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
+from cinnabar.extraction.filling.records.list_evidence import (
+    settled_lists,
+    with_other_readings,
+    with_placed_numbers,
+    without_sum_rows,
+)
 from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
@@ -397,7 +403,8 @@ class _Raised:
         chunks = [chunk for chunk, _ in self.asked]
         answers = zip((r for r in results if isinstance(r, Filled)), self.asked, strict=True)
         filled = merge(self.form, chunks, [_answered(result, elsewhere) for result, (_, elsewhere) in answers])
-        own = self.lower.filled
+        own, text = self.lower.filled, self.lower.document.text
+        filled = without_sum_rows(self.form, with_placed_numbers(self.form, filled, text), text)
         leaves = {
             at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
             for at, leaf in filled.leaves.items()
@@ -414,8 +421,12 @@ class _Raised:
             unsure = {at for at, leaf in own.leaves.items() if _unsure(leaf, self.below)}
             preferred = {at: one for at, one in self.preferred.items() if at in unsure}
             unasked = frozenset.intersection(*(elsewhere for _, elsewhere in self.asked))
-            raised = prefer_confident_record(
-                self.form, own, raised, self.long.keys() | unasked, preferred, NULL_WEIGHT, self.frozen, self.partial
+            kept = self.long.keys() | unasked
+            settled = {} if self.partial else settled_lists(self.form, text, own, raised, kept)
+            both = prefer_confident_record(
+                self.form, own, raised, kept, preferred | settled, NULL_WEIGHT, self.frozen, self.partial
             )
-            raised = drop_unlikely_values(self.form, raised)
+            if not self.partial:
+                both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
+            raised = drop_unlikely_values(self.form, both)
         return with_facts(self.form, raised, self.lower.facts)

@@ -68,7 +68,7 @@ LEFT JOIN (
 ) AS c USING (document, schema_fingerprint, run_id)
 LEFT JOIN (
   SELECT document, schema_fingerprint, run_id, sum((confidence >= .9)::INT)::INT AS sure, count(*)::INT AS "values"
-  FROM _fields WHERE origin NOT IN ('list', 'length') AND value_json <> 'null' GROUP BY ALL
+  FROM _fields WHERE origin NOT IN ('list', 'length', 'other') AND value_json <> 'null' GROUP BY ALL
 ) AS v USING (document, schema_fingerprint, run_id)
 LEFT JOIN documents AS d ON d.document = o.document
 """

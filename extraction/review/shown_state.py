@@ -72,6 +72,8 @@ def why_stopped(state: Mapping[str, Any]) -> list[str]:
     for leaf in state["leaves"]:
         if (length := leaf.get("length")) and length["disagrees"]:
             found.append(f"The list {title_at(form, leaf['pointer'])} looks incomplete: {length['sentence']}")
+        if length and length.get("other"):
+            found.append(f"Two readings of the list {title_at(form, leaf['pointer'])} have other numbers of rows.")
     doubted = [
         leaf for leaf in state["leaves"] if leaf["confidence"] is not None and leaf["confidence"] < DOUBTFUL_BELOW
     ]

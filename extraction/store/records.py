@@ -22,6 +22,9 @@ STATUSES: tuple[_Status, ...] = ("written", "quarantined", "skipped")
 EMPTY, EMPTY_RECORD = "empty", "empty_record"
 #: The flag of a record one of whose lists has another length than its document tells, and the code if it is held back.
 LIST_INCOMPLETE = "list_incomplete"
+#: The flag of a record with a list of which two readings have other numbers of rows, and the document tells not whose
+#: is right.
+OTHER_ROWS = "other_rows"
 #: The flag of a date whose order of day and month no sign tells (`filling/records/doubts.py`).
 AMBIGUOUS_DATE = "ambiguous_date"
 
@@ -48,11 +51,15 @@ class LeafRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ListLengthNote:
-    """What a document says of the length of a list, as a sentence, and whether it disagrees with the rows found."""
+class ListNote:
+    """What a document says of the length of a list, as a sentence, and whether it disagrees with the rows found.
+
+    The sentence is empty if the document says nothing. `other` has the rows of another reading, as JSON; "" for none.
+    """
 
     sentence: str
     disagrees: bool
+    other: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +70,8 @@ class Record:
     are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
     the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
     complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
-    None if a check does not apply. `lengths` has, by pointer, what the document says of the length of each list, if it
-    says something.
+    None if a check does not apply. `lengths` has, by pointer, what the document and another reading say of the length
+    of each list, if they say something.
     """
 
     text: str
@@ -74,7 +81,7 @@ class Record:
     rows: Mapping[str, float] = field(default_factory=dict)
     checks: Mapping[str, bool | None] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
-    lengths: Mapping[str, ListLengthNote] = field(default_factory=dict)
+    lengths: Mapping[str, ListNote] = field(default_factory=dict)
 
     @property
     def value(self) -> Any:
@@ -89,15 +96,17 @@ class Record:
         flags: Iterable[str],
         rows: Mapping[str, float],
         lists: Mapping[str, float],
-        lengths: Mapping[str, ListLengthNote] | None = None,
+        lengths: Mapping[str, ListNote] | None = None,
     ) -> Record:
         """Returns the record of these parts, as sure as the least sure of them.
 
-        A list whose length the document tells otherwise gives it the flag `list_incomplete`.
+        A list whose length the document tells otherwise gives it the flag `list_incomplete`, one of which another
+        reading has other rows `other_rows`.
         """
         lengths = lengths or {}
-        disagrees = any(note.disagrees for note in lengths.values())
-        flags = {*flags} - {LIST_INCOMPLETE} | ({LIST_INCOMPLETE} if disagrees else set())
+        told = {LIST_INCOMPLETE: any(note.disagrees for note in lengths.values())}
+        told[OTHER_ROWS] = any(note.other for note in lengths.values())
+        flags = {*flags} - told.keys() | {flag for flag, holds in told.items() if holds}
         sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
         return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, {}, lists, lengths)
 

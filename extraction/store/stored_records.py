@@ -26,7 +26,7 @@ from cinnabar.extraction.store.records import EMPTY_RECORD, LeafRow, Record
 from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import ROUTING
-from cinnabar.extraction.store.tables import LENGTH, LIST, THOUGHTS, evidence_in, length_note
+from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER, THOUGHTS, evidence_in, list_notes
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema, stored_schema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
@@ -232,8 +232,8 @@ def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[d
     """Returns a stored record of these rows of `fields`."""
     value = parse(text)
     rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
-    lengths = {row["pointer"]: length_note(row) for row in leaves if row["origin"] == LENGTH}
-    leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS, LENGTH)]
+    lengths = list_notes(leaves)
+    leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS, LENGTH, OTHER)]
     for leaf in leaves:
         place = _row(leaf["pointer"], value)
         if place and leaf["row_confidence"] is not None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from cinnabar.errors import NotStored
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
 from cinnabar.extraction.store.names import columns_of
-from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListLengthNote, Outcome, Record
+from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListNote, Outcome, Record
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.columns.arrow import arrow_value
 from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
@@ -52,8 +52,8 @@ MODELS = "models"
 LIST = "list"
 #: The origin of a row of earlier versions: what a language model wrote before the record.
 THOUGHTS = "thoughts"
-#: The origin of the rows that tell what a document says of the length of a list.
-LENGTH = "length"
+#: The origin of the rows that tell what a document says of the length of a list, and of another reading of a list.
+LENGTH, OTHER = "length", "other"
 FIELDS = _columns(
     [
         ("document", pa.string()),
@@ -285,13 +285,21 @@ def unstorable(outcome: Outcome, error: NotStored) -> Outcome:
     return replace(outcome, status="quarantined", code=UNSTORABLE, detail=str(error), pointers=pointers)
 
 
-def length_note(row: Mapping[str, Any]) -> ListLengthNote:
-    """Returns what a row of `fields` with the origin of a length tells."""
-    return ListLengthNote(str(parse(row["value_json"])), LIST_INCOMPLETE in (row["flags"] or ()))
+def list_notes(rows: Iterable[Mapping[str, Any]]) -> dict[str, ListNote]:
+    """Returns what the rows of `fields` tell of lists whose origin is that of a length, or of another reading."""
+    notes: dict[str, ListNote] = {}
+    for row in rows:
+        at, known = row["pointer"], notes.get(row["pointer"], ListNote("", False))
+        if row["origin"] == LENGTH:
+            disagrees = LIST_INCOMPLETE in (row["flags"] or ())
+            notes[at] = replace(known, sentence=str(parse(row["value_json"])), disagrees=disagrees)
+        elif row["origin"] == OTHER:
+            notes[at] = replace(known, other=row["value_json"])
+    return notes
 
 
 def field_rows(outcome: Outcome, key: Key) -> pa.Table:
-    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, and lengths.
+    """Returns a row for each leaf of a written outcome, each list with a confidence of its own, and each note on it.
 
     Raises NotStored if a value does not fit its column.
     """
@@ -305,8 +313,10 @@ def field_rows(outcome: Outcome, key: Key) -> pa.Table:
             rows.append(_field_row(counted, record, value, outcome, key) | {"origin": LIST})
         for pointer, note in record.lengths.items():
             flags = (LIST_INCOMPLETE,) if note.disagrees else ()
-            said = LeafRow(pointer, json_text(note.sentence), 1.0, "generated", flags=flags)
-            rows.append(_field_row(said, record, value, outcome, key) | {"origin": LENGTH})
+            told = {LENGTH: note.sentence and json_text(note.sentence), OTHER: note.other}
+            for origin, text in told.items():
+                said = LeafRow(pointer, text, 1.0, "generated", flags=flags if origin == LENGTH else ())
+                rows += [_field_row(said, record, value, outcome, key) | {"origin": origin}] if text else []
         return pa.Table.from_pylist(rows, FIELDS)
 
 

@@ -43,6 +43,7 @@ export function useEdits({ doc, changes, field, stops, draft, hush }) {
     },
     columnsOf: ({ pointer }) => api.get("/api/columns", { ...doc.at, pointer }).then(({ columns }) => columns, () => []),
     setColumn: ({ pointer }, name, head) => send([{ action: "column", pointer, after: JSON.stringify([name, head]) }]),
+    takeRows: ({ pointer, leaf }) => send([{ action: "list", pointer, after: leaf.length.other }]),
     remove: (place, number) => send([{ action: "remove", pointer: `${place.pointer}/${number}` }])
       .then((saved) => saved && !now.current.editing && field.focusOn(place.pointer)),
     edit: (stop) => {

@@ -67,7 +67,7 @@ function App() {
     read: (pointer, said) => api.post("/api/readings", { ...at, pointer, said }),
     pending: useMemo(() => new Set(pending.map((one) => one.pointer)), [pending]),
     act, edit: () => act("edit"), type: () => field.type(), stop: edits.stop, save: edits.save, insert: edits.insert, remove: edits.remove,
-    columnsOf: edits.columnsOf, setColumn: edits.setColumn,
+    columnsOf: edits.columnsOf, setColumn: edits.setColumn, takeRows: edits.takeRows,
   };
 
   if (!facets) return html`<main class="starting"><p role="status">${gone || toast?.text || "Opening the folder …"}</p></main>`;

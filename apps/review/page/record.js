@@ -98,7 +98,8 @@ function List({ place, page }) {
         onClick=${() => page.choose(pointer)} onFocus=${() => page.choose(pointer)}>${rows.length === 0 ? "no rows" : rows.length === 1 ? "1 row" : `${rows.length} rows`}</button>
       <${Sureness} leaf=${place.leaf} />
       <button type="button" class="small" onClick=${() => page.insert(place, rows.length)}>+ Add<span class="hidden"> a row to ${titleOf(place)}</span></button></header>
-    ${place.leaf?.length && html`<p class=${`length ${place.leaf.length.disagrees ? "wrong" : ""}`}>${place.leaf.length.sentence}</p>`}
+    ${place.leaf?.length?.sentence && html`<p class=${`length ${place.leaf.length.disagrees ? "wrong" : ""}`}>${place.leaf.length.sentence}</p>`}
+    ${place.leaf?.length?.other && html`<${OtherRows} place=${place} page=${page} />`}
     ${place.leaf?.columns && html`<${Columns} place=${place} page=${page} />`}
     ${chosen && html`<div class="acts">${place.leaf && place.leaf.origin !== "human" && html`<button type="button" onClick=${() => page.act("accept")}>The rows are right <kbd>a</kbd></button>`}
       ${place.items.kind === "value" && html`<span class="hint">drag over words to add a row</span>`}</div>`}
@@ -108,6 +109,15 @@ function List({ place, page }) {
         ${row.kind === "object" ? html`<${Parts} parts=${row.parts} page=${page} />` : row.kind === "list" ? html`<${List} place=${row} page=${page} />` : html`<${Field} place=${row} page=${page} label=${false} />`}</div></li>`)}</ol>`}
     ${rows.length > most && html`<button type="button" class="small" onClick=${() => setMost(most + 4 * BLOCK)}>Show more of ${rows.length} rows</button>`}
   </section>`;
+}
+
+// The rows of another reading, which one press takes in place of these.
+function OtherRows({ place, page }) {
+  const rows = JSON.parse(place.leaf.length.other);
+  const words = (row) => (row !== null && typeof row === "object" ? Object.values(row) : [row]).filter((one) => one !== null).map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join(" · ");
+  return html`<details class="length others"><summary>Another reading has ${rows.length === 1 ? "1 row" : `${rows.length} rows`}
+      <button type="button" class="small" onClick=${(event) => { event.preventDefault(); page.takeRows(place); }}>Take ${rows.length === 1 ? "it" : "them"}<span class="hidden"> for ${titleOf(place)}</span></button></summary>
+    <ol>${rows.map((row) => html`<li><bdi>${words(row)}</bdi></li>`)}</ol></details>`;
 }
 
 // The columns of the document's tables in which the fields were found; another one holds for all rows.

@@ -261,11 +261,11 @@ class _LinedText:
         """The printed numbers, with a point or a comma before the decimals."""
         found: Counter[float] = Counter()
         for match in _NUMBER.finditer(self.text):
-            found.update(set(_readings(match[0])))
+            found.update(set(readings_of_figures(match[0])))
         return found
 
 
-def _readings(printed: str) -> Iterable[float]:
+def readings_of_figures(printed: str) -> Iterable[float]:
     """Yields the numbers that these digits and marks may spell."""
     for mark in ".,":
         digits = re.sub(rf"[^\d{re.escape(mark)}]", "", printed)

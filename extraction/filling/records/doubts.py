@@ -20,7 +20,7 @@ from cinnabar.extraction.store.records import (
     EMPTY,
     EMPTY_RECORD,
     LIST_INCOMPLETE,
-    ListLengthNote,
+    ListNote,
     Outcome,
     Record,
 )
@@ -33,17 +33,18 @@ from cinnabar.wording import with_noun
 GAP_ROWS, NAMED_GAPS = 4, 8
 
 
-def notes_of(document: Document, filled: Filled, form: Form) -> dict[str, ListLengthNote]:
-    """Returns what the document says of the length of each list outside of other lists, by the list's pointer."""
-    notes: dict[str, ListLengthNote] = {}
+def notes_of(document: Document, filled: Filled, form: Form) -> dict[str, ListNote]:
+    """Returns what the document, and another reading, say of the length of each list outside of others, by pointer."""
+    notes: dict[str, ListNote] = {}
     for one in walk_lists(form, filled.value) if filled.rows else ():
         begins = [filled.rows[row][0] for row in one.rows if row in filled.rows]
         if one.parent is not None or len(begins) < max(GAP_ROWS, len(one.rows)):
             continue
         length = length_of(document.text, begins, list_names(one.array))
         if sentence := _sentence(document, length):
-            notes[one.pointer] = ListLengthNote(sentence, length.disagrees)
-    return notes
+            notes[one.pointer] = ListNote(sentence, length.disagrees)
+    said = ListNote("", False)
+    return notes | {at: replace(notes.get(at, said), other=other) for at, other in filled.others.items()}
 
 
 def _sentence(document: Document, length: ListLength) -> str:

@@ -296,7 +296,8 @@ def prefer_confident_record(
     second one has read parts of the document alone: a list of which it has fewer rows is the first one's.
 
     What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
-    found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is.
+    found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is;
+    so does its reading of a preferred list.
 
     Their confidences must mean the same: the share of right values. A value that the schema demands and nobody found
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
@@ -360,6 +361,8 @@ class _Chosen:
                 return not self.preferred[pointer]
             weight = self.null_weight if _is_null(mine) and not _is_null(theirs) else 1.0
             return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
+        if isinstance(node, ArrayNode) and pointer in self.preferred:
+            return not self.preferred[pointer]
         items = [len(part) if isinstance(part, list) else 0 for part in (one, other)]
         if isinstance(node, ArrayNode) and self.partial and items[1] < items[0]:
             return True

@@ -131,7 +131,7 @@ class _Gathering:
         self._rows(
             f"CREATE TEMP VIEW own_values AS SELECT * FROM {fields}"
             f" WHERE run_id IN ({', '.join(map(sql_literal, self._runs))})"
-            f" AND schema_name = {sql_literal(self._schema)} AND origin NOT IN ('list', 'length', 'thoughts')"
+            f" AND schema_name = {sql_literal(self._schema)} AND origin NOT IN ('list', 'length', 'other', 'thoughts')"
         )
         # Four queries read them; the view of all records would be planned and read for each.
         self._rows(

@@ -1,0 +1,286 @@
+"""Weighs readings of a list by what the document tells of its rows: sums, products, numbers, counts, and places.
+
+No words count. A column that adds up to a number printed outside of the rows bears a reading out. A row that repeats
+the sum of those above it, and fills no more fields than they, is a total, and so is what stands below it as thinly.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+from cinnabar.engine.models.reader.confidence_features import SMALL_SUM, list_names, readings_of_figures
+from cinnabar.engine.readings.numerals import number_in_words
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.engine.tables.lines import line_end
+from cinnabar.engine.tables.list_length import length_of
+from cinnabar.schemas.automata.strings import json_text, parse
+from cinnabar.schemas.form.fitting import RecordList, accept, walk_lists
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import lies_within, unescape, value_at
+
+# A changed one changes values: raise the part `merging` (engine/version.py).
+#: What a printed sum or count weighs beside the shares of rows with a product and with a place, and a numbering.
+SUM_WEIGHT, COUNT_WEIGHT = 2.0, 2.0
+#: By how much a reading must be borne out better, for evidence to choose it.
+SETTLED = 1.5
+#: The most confidence of a list of which two readings have other numbers of rows, and no evidence tells whose is right.
+UNSETTLED = 0.69
+#: The most confidence of a number that does not stand beside its row.
+UNPLACED = 0.5
+# A number with blanks between its thousands may be two numbers.
+_NUMBERS = (
+    re.compile(r"\d(?:[\d.,'’]*\d)?"),
+    re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)"),
+)
+_GIVEN = {"known", "fact"}
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a list: its pointer, and its leaves without those of inner lists, by their pointers in the row."""
+
+    pointer: str
+    leaves: Mapping[str, Leaf]
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The row's numbers by field."""
+        read = ((name, _number(leaf)) for name, leaf in self.leaves.items())
+        return {name: number for name, number in read if number is not None}
+
+    @property
+    def filled(self) -> int:
+        """How many fields have a value that stands in the document."""
+        return sum(bool(leaf.spans) and leaf.text not in (None, "null") for leaf in self.leaves.values())
+
+    @property
+    def begin(self) -> int | None:
+        """The first character of its values, None without any in the document."""
+        return min((start for leaf in self.leaves.values() for start, _ in leaf.spans), default=None)
+
+
+class PrintedNumbers:
+    """The numbers that a text prints, with their places."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._places: dict[float, list[int]] = {}
+        for number, at in _printed(text):
+            self._places.setdefault(number, []).append(at)
+
+    def outside(self, number: float, rows: Sequence[_Row]) -> list[int]:
+        """Returns where a number stands that is no value of these rows."""
+        own = [span for row in rows for leaf in row.leaves.values() for span in leaf.spans]
+        found = self._places.get(round(abs(number), 2), [])
+        return [at for at in found if not any(start <= at < end for start, end in own)]
+
+
+def without_sum_rows(form: Form, filled: Filled, text: str) -> Filled:
+    """Returns a record without the rows of lists that are sums of those above, and what follows these as thinly."""
+    printed = PrintedNumbers(text)
+    for one, rows in _lists(form, filled):
+        gone = _sum_rows(rows, printed)
+        changed = _without_rows(form, filled, one, gone) if gone else None
+        filled = changed or filled
+    return filled
+
+
+def with_placed_numbers(form: Form, filled: Filled, text: str) -> Filled:
+    """Returns a record in whose rows a number that stands nowhere near its row is null, or in doubt.
+
+    It is in doubt if it may not be null, or if the document prints it elsewhere, as a rate below the rows; one digit
+    alone tells nothing there.
+    """
+    printed, leaves, value = PrintedNumbers(text), dict(filled.leaves), parse(filled.record)
+    for _, rows in _lists(form, filled):
+        for row in rows:
+            for name, number in row.numbers.items():
+                leaf, at = row.leaves[name], f"{row.pointer}/{name}"
+                if leaf.origin == "default" or _stands(row, name, number, text):
+                    continue
+                elsewhere = printed.outside(number, rows) and not (number < 10 and number == int(number))
+                slot = form.slots[leaf.slot] if leaf.slot >= 0 else None
+                if slot is not None and slot.nullable and not elsewhere:
+                    leaf = replace(leaf, text="null", spans=(), origin="absent", absence=UNPLACED)
+                    _put_null(value, at)
+                leaves[at] = replace(leaf, confidence=min(leaf.confidence, UNPLACED))
+    record = accept(form, value)
+    return filled if record is None else replace(filled, record=record, leaves=leaves)
+
+
+def settled_lists(form: Form, text: str, one: Filled, other: Filled, kept: Collection[str] = ()) -> dict[str, bool]:
+    """Returns, by the pointer of each list that evidence settles, whether it bears the second reading out.
+
+    The lists at and below the places that are `kept` are the first one's.
+    """
+    printed = PrintedNumbers(text)
+    mine = {at.pointer: rows for at, rows in _lists(form, one) if not any(lies_within(at.pointer, k) for k in kept)}
+    settled: dict[str, bool] = {}
+    for place, theirs in _lists(form, other):
+        if place.pointer in mine:
+            both = [_weight(own, place, printed) for own in (mine[place.pointer], theirs)]
+            if abs(both[1] - both[0]) >= SETTLED:
+                settled[place.pointer] = both[1] > both[0]
+    return settled
+
+
+def with_other_readings(form: Form, chosen: Filled, readings: Sequence[Filled], settled: Collection[str]) -> Filled:
+    """Returns a record with doubt in each list of which a reading has another number of rows, and with these rows.
+
+    settled: the lists that evidence settled, which stay as they are.
+    """
+    lists, others = dict(chosen.lists), dict(chosen.others)
+    for one in walk_lists(form, chosen.value):
+        if one.parent is not None or one.array.key is not None or one.pointer in settled:
+            continue
+        for reading in readings:
+            items = value_at(reading.value, one.pointer)
+            if isinstance(items, list) and len(items) != len(value_at(chosen.value, one.pointer)):
+                lists[one.pointer] = min(lists.get(one.pointer, 1.0), UNSETTLED)
+                others[one.pointer] = json_text(items)
+    return replace(chosen, lists=lists, others=others) if others else chosen
+
+
+def _lists(form: Form, filled: Filled) -> Iterator[tuple[RecordList, list[_Row]]]:
+    """Yields the lists of a record outside of others, with their rows, but for those of which values were given."""
+    for one in walk_lists(form, filled.value):
+        rows = _rows(filled, one) if one.parent is None and one.array.key is None and not one.array.prefix else []
+        if one.parent is None and not any(leaf.origin in _GIVEN for row in rows for leaf in row.leaves.values()):
+            yield one, rows
+
+
+def _rows(filled: Filled, place: RecordList) -> list[_Row]:
+    own, begin = defaultdict[str, dict[str, Leaf]](dict), f"{place.pointer}/"
+    for at, leaf in filled.leaves.items():
+        step, _, name = at.removeprefix(begin).partition("/")
+        if at.startswith(begin) and not any(one.isdecimal() for one in name.split("/")):
+            own[begin + step][name] = leaf
+    return [_Row(at, own[at]) for at in place.rows]
+
+
+def _weight(rows: Sequence[_Row], place: RecordList, printed: PrintedNumbers) -> float:
+    """Returns what bears a reading of a list out."""
+    if not rows:
+        return 0.0
+    begins = [row.begin for row in rows if row.begin is not None]
+    length = length_of(printed.text, begins, list_names(place.array))
+    ascending = 1 + sum(one < two for one, two in pairwise(begins)) if begins else 0
+    products = sum(_is_product([*row.numbers.values()]) for row in rows)
+    weight = SUM_WEIGHT * any(_is_printed_sum(rows, name, printed) for name in _columns(rows))
+    weight += COUNT_WEIGHT * ((length.told == len(rows)) - length.disagrees)
+    return weight + length.numbered + (ascending + products) / len(rows)
+
+
+def _columns(rows: Sequence[_Row]) -> list[str]:
+    """Returns the fields that have numbers in all rows, but for one."""
+    names = dict.fromkeys(name for row in rows for name in row.numbers)
+    return [name for name in names if sum(name in row.numbers for row in rows) >= max(1, len(rows) - 1)]
+
+
+def _is_printed_sum(rows: Sequence[_Row], name: str, printed: PrintedNumbers) -> bool:
+    """Returns whether a column adds up to a number that is printed outside of the rows."""
+    numbers = [row.numbers.get(name, 0.0) for row in rows]
+    total = math.fsum(numbers)
+    if not total or (abs(total) < SMALL_SUM and total == int(total)):
+        return False
+    # A value that was not found in the text stands at one of these places all the same.
+    lost = sum(not row.leaves[at].spans for row in rows for at, one in row.numbers.items() if _is(one, total))
+    return len(printed.outside(total, rows)) > lost
+
+
+def _is_product(numbers: Sequence[float]) -> bool:
+    """Returns whether one of a row's numbers is the product of two others, of which none is one."""
+    several = [(at, number) for at, number in enumerate(numbers) if abs(number) > 1]
+    return any(
+        _is(one * two, numbers[at]) for i, one in several for j, two in several if i < j
+        for at in range(len(numbers)) if at not in (i, j)
+    )  # fmt: skip
+
+
+def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers) -> set[int]:
+    """Returns the places of the rows that are sums of those above, and of the rows behind such a one that are as thin.
+
+    Rows behind a sum that fill as much as those above it are the next part of the list.
+    """
+    for name in _columns(rows):
+        numbers = [row.numbers.get(name) for row in rows]
+        for at in range(1, len(rows)):
+            number, above = numbers[at], math.fsum(filter(None, numbers[:at]))
+            if number is None or not above or not _is(number, above):
+                continue
+            least, own = min(row.filled for row in rows[:at]), rows[at].filled
+            # Of rows as full as others one may be the sum of those above by chance: then the sum with it is stated.
+            sums = {end: math.fsum(filter(None, numbers[:end])) for end in range(at + 1, len(rows) + 1)}
+            chance = at < 2 or any(printed.outside(total, rows) for total in sums.values())
+            chance = chance or any(_is(total, numbers[end] or 0.0) for end, total in sums.items() if end < len(rows))
+            if own < least or (own == least and not chance):
+                return {at} | {k for k in range(at + 1, len(rows)) if rows[k].filled < least or own == least}
+    return set()
+
+
+def _stands(row: _Row, name: str, number: float, text: str) -> bool:
+    """Returns whether a number stands in the lines of the row's other values, as figures or as a word."""
+    spans = [span for field, leaf in row.leaves.items() if field != name for span in leaf.spans]
+    if not spans:
+        return True
+    start = text.rfind("\n", 0, min(span[0] for span in spans)) + 1
+    end = line_end(text, max(span[1] for span in spans))
+    if any(start <= a and b <= end for a, b in row.leaves[name].spans):
+        return True
+    lines = text[start:end]
+    if any(_is(abs(number), one) for one, _ in _printed(lines)):
+        return True
+    words = (number_in_words(match[0]) for match in _WORD.finditer(lines))
+    return any(one is not None and _is(number, float(one)) for one in words)
+
+
+def _without_rows(form: Form, filled: Filled, place: RecordList, gone: Collection[int]) -> Filled | None:
+    """Returns a record without these rows of a list; None if its schema does not allow that."""
+    value, begin = parse(filled.record), f"{place.pointer}/"
+    items = value_at(value, place.pointer)
+    moved = {at: new for new, at in enumerate(at for at in range(len(items)) if at not in gone)}
+    items[:] = [items[at] for at in moved]
+    record = accept(form, value)
+    if record is None:
+        return None
+
+    def kept(pointer: str) -> str | None:
+        if not pointer.startswith(begin):
+            return pointer
+        step, slash, rest = pointer[len(begin) :].partition("/")
+        return f"{begin}{moved[int(step)]}{slash}{rest}" if int(step) in moved else None
+
+    leaves = {new: leaf for at, leaf in filled.leaves.items() if (new := kept(at)) is not None}
+    rows = {new: row for at, row in filled.rows.items() if (new := kept(at)) is not None}
+    lists = {new: sure for at, sure in filled.lists.items() if (new := kept(at)) is not None}
+    return replace(filled, record=record, leaves=leaves, rows=rows, lists=lists)
+
+
+def _put_null(record: Any, pointer: str) -> None:
+    around, _, name = pointer.rpartition("/")
+    value_at(record, around)[unescape(name)] = None
+
+
+def _printed(text: str) -> Iterator[tuple[float, int]]:
+    """Yields the numbers that the figures of a text may spell, with their places."""
+    for match in (match for pattern in _NUMBERS for match in pattern.finditer(text)):
+        for number in {*readings_of_figures(match[0])}:
+            yield number, match.start()
+
+
+def _number(leaf: Leaf) -> float | None:
+    value = None if leaf.text is None else parse(leaf.text)
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None
+
+
+def _is(one: float, two: float) -> bool:
+    return math.isclose(one, two, rel_tol=1e-9, abs_tol=0.006)

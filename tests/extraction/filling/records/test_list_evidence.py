@@ -1,0 +1,153 @@
+"""Readings of a list are weighed by sums, products, counts and places; rows that are sums are none of its items."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.extraction.filling.records.list_evidence import (
+    settled_lists,
+    with_other_readings,
+    with_placed_numbers,
+    without_sum_rows,
+)
+from cinnabar.schemas import compile_schema
+from cinnabar.schemas.form.form import Form
+
+NUMBER: dict[str, Any] = {"type": ["number", "null"]}
+ITEM = {"what": {"type": ["string", "null"]}, "count": NUMBER, "price": NUMBER, "amount": NUMBER}
+Row = tuple[Any, ...]
+
+
+def form_of(*names: str, demanded: bool = False) -> Form:
+    fields = {name: {"type": "number"} if demanded and name == "count" else ITEM[name] for name in names}
+    items = {"type": "object", "properties": fields, "required": [*names]}
+    listed = {"type": "object", "properties": {"items": {"type": "array", "items": items}}, "required": ["items"]}
+    return compile_schema(listed).form
+
+
+def read(form: Form, text: str, rows: list[Row], names: tuple[str, ...], sure: float = 0.9) -> Filled:
+    """A reading of these rows, with each value where the text prints it behind the one before, if it does."""
+    slots = {slot.path.rsplit("/", 1)[1]: slot.index for slot in form.slots}
+    leaves: dict[str, Leaf] = {}
+    begin = 0
+    for at, row in enumerate(rows):
+        for name, value in zip(names, row, strict=True):
+            printed = "" if value is None else value if isinstance(value, str) else f"{value:.2f}"
+            place = text.find(printed, begin) if printed else -1
+            spans = ((place, place + len(printed)),) if place >= 0 else ()
+            begin = spans[0][1] if spans else begin
+            origin = "absent" if value is None else "copied" if spans else "generated"
+            leaf = Leaf(json.dumps(value), sure, spans, origin, slot=slots[name])  # type: ignore[arg-type]
+            leaves[f"/items/{at}/{name}"] = leaf
+    record = {"items": [dict(zip(names, row, strict=True)) for row in rows]}
+    places = {f"/items/{at}": (0, sure) for at in range(len(rows))}
+    return Filled("", json.dumps(record), leaves, places, 1, 0, {"/items": sure})
+
+
+TWO, FOUR = ("what", "amount"), ("what", "count", "price", "amount")
+BILL = """Pos  Chair      2.00   40.00    80.00
+     Table      3.00   60.50   181.50
+     Freight                    12.40
+     Zwischensumme             273.90
+     Steuer 19 %                52.04
+     Gesamt                    325.94
+     Bar                       400.00
+"""
+CHAIRS: list[Row] = [("Chair", 2.0, 40.0, 80.0), ("Table", 3.0, 60.5, 181.5), ("Freight", None, None, 12.4)]
+TAIL: list[Row] = [(what, None, None, amount) for what, amount in (
+    ("Zwischensumme", 273.9), ("Steuer 19 %", 52.04), ("Gesamt", 325.94), ("Bar", 400.0)
+)]  # fmt: skip
+SLIP = "Tea  3.20\nCake  4.35\nSum  7.55\nVAT  0.50\nCash  10.00\n"
+TEA: list[Row] = [("Tea", 3.2), ("Cake", 4.35)]
+EVEN = "Apple  5.00\nPear  5.00\nMelon  10.00\nTotal  20.00\n"
+FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "items", "tail"),
+    [
+        pytest.param(BILL, FOUR, CHAIRS, TAIL, id="a subtotal, a tax, a total and a payment below the rows"),
+        pytest.param(BILL, FOUR, CHAIRS[:2], [], id="rows without a sum"),
+        pytest.param(SLIP, TWO, TEA, [("Sum", 7.55), ("VAT", 0.5), ("Cash", 10.0)], id="rows of two fields"),
+        pytest.param(EVEN, TWO, FRUIT, [], id="a row that is the sum of those above by chance"),
+        pytest.param(EVEN, TWO, FRUIT, [("Total", 20.0)], id="a total behind such a row"),
+        pytest.param("Fee  9.00\nFee  9.00\n", TWO, [("Fee", 9.0), ("Fee", 9.0)], [], id="two rows of one amount"),
+    ],
+)
+def test_sums_of_the_rows_above_and_what_stands_below_them_are_no_rows(
+    text: str, names: tuple[str, ...], items: list[Row], tail: list[Row]
+) -> None:
+    form = form_of(*names)
+    found = without_sum_rows(form, read(form, text, items + tail, names), text)
+    assert json.loads(found.record)["items"] == [dict(zip(names, row, strict=True)) for row in items]
+    assert {at.split("/")[2] for at in found.leaves} == {str(at) for at in range(len(items))}
+    assert len(found.rows) == len(items)
+
+
+def test_a_next_part_of_the_list_behind_a_subtotal_stays() -> None:
+    text = "A  1.00  5.00  5.00\nB  2.00  7.50  15.00\nPart   20.00\nC  3.00  4.00  12.00\n"
+    rows: list[Row] = [("A", 1.0, 5.0, 5.0), ("B", 2.0, 7.5, 15.0), ("Part", None, None, 20.0), ("C", 3.0, 4.0, 12.0)]
+    form = form_of(*FOUR)
+    found = without_sum_rows(form, read(form, text, rows, FOUR), text)
+    assert [row["what"] for row in json.loads(found.record)["items"]] == ["A", "B", "C"]
+    assert found.leaves["/items/2/amount"].text == "12.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "demanded", "found"),
+    [
+        pytest.param("Page 1\nChair 80.00\n", 1, False, (None, 0.5), id="one digit that stands elsewhere"),
+        pytest.param("Chair 80.00\n", 1, True, (1, 0.5), id="a number that may not be null"),
+        pytest.param("Chair 80.00\nplus 19 %\n", 19, False, (19, 0.5), id="a rate below the rows"),
+        pytest.param("3 x Chair 80.00\n", 3, False, (3, 0.9), id="figures in the row"),
+        pytest.param("three Chair 80.00\n", 3, False, (3, 0.9), id="a word in the row"),
+        pytest.param("1 200 Chair 80.00\n", 1200, False, (1200, 0.9), id="thousands with a blank"),
+    ],
+)
+def test_a_number_that_stands_nowhere_near_its_row_is_null_or_in_doubt(
+    text: str, count: int, demanded: bool, found: tuple[int | None, float]
+) -> None:
+    form, names = form_of("what", "count", "amount", demanded=demanded), ("what", "count", "amount")
+    made = with_placed_numbers(form, read(form, text, [("Chair", count, 80.0)], names), text)
+    (row,), leaf = json.loads(made.record)["items"], made.leaves["/items/0/count"]
+    assert (row["count"], leaf.confidence) == found and leaf.text == json.dumps(found[0])
+    assert made.leaves["/items/0/amount"].confidence == 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "one", "other", "settled"),
+    [
+        pytest.param(BILL, FOUR, CHAIRS[1:], CHAIRS, True, id="the second one adds up"),
+        pytest.param(BILL, FOUR, CHAIRS, CHAIRS[:1], False, id="the first one adds up"),
+        pytest.param(BILL, FOUR, CHAIRS[:1], CHAIRS[:2], None, id="neither adds up"),
+        pytest.param(
+            "1.  Tea\n2.  Cake\n3.  Milk\n", ("what",), [("Tea",), ("Cake",)], [("Tea",), ("Cake",), ("Milk",)], True,
+            id="the rows are numbered",
+        ),
+        pytest.param(
+            "Tea\nCake\nMilk\n2 items\n", ("what",), [("Tea",), ("Cake",)], [("Tea",), ("Cake",), ("Milk",)], False,
+            id="the rows are counted",
+        ),
+        pytest.param(BILL, FOUR, CHAIRS, [*CHAIRS[:2], ("Bench", 1.0, 9.9, 9.9)], False, id="a row stands nowhere"),
+    ],
+)  # fmt: skip
+def test_sums_numbers_and_counts_settle_which_reading_is_right(
+    text: str, names: tuple[str, ...], one: list[Row], other: list[Row], settled: bool | None
+) -> None:
+    form = form_of(*names)
+    both = [read(form, text, rows, names) for rows in (one, other)]
+    assert settled_lists(form, text, *both).get("/items") is settled
+    assert settled_lists(form, text, *both, kept=["/items"]) == {}
+
+
+def test_a_list_that_nothing_settles_is_in_doubt_and_keeps_the_other_reading() -> None:
+    form = form_of(*FOUR)
+    one, other = read(form, BILL, CHAIRS[:1], FOUR), read(form, BILL, CHAIRS[:2], FOUR)
+    found = with_other_readings(form, other, (one, other), ())
+    assert found.lists == {"/items": 0.69} and json.loads(found.others["/items"]) == json.loads(one.record)["items"]
+    assert with_other_readings(form, other, (one, other), ["/items"]) == other
+    assert with_other_readings(form, other, (other, other), ()) == other
