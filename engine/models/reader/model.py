@@ -54,6 +54,7 @@ from cinnabar.engine.models.reader.tables.lists import (
     match_lists,
     rows_of_items,
     windows_outside_lists,
+    with_missed_rows,
     write_cell,
 )
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
@@ -286,6 +287,7 @@ class ExtractiveReader:
             if named := named_rows(array, dict(starts_of_array), memory):
                 matched[array.index], known = named, dict(starts_of_array)
                 starts_of_array = sorted(({at: row.chance for at, row in named.items()} | known).items())
+            starts_of_array = with_missed_rows(starts_of_array, matched.get(array.index, {}), memory)
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
@@ -351,7 +353,7 @@ class ExtractiveReader:
         requests: list[FormRequest] = []
         judged: list[FormRequest] = []
         listed: dict[int, ListedOption] = {}
-        beside: dict[int, MatchedRow] = {}
+        beside: dict[int, tuple[MatchedRow, Memory]] = {}
         for form, memory, rows_of_form, slots, unread in zip(forms, memories, rows, own, asked, strict=True):
             if not slots or not len(memory.pieces):
                 continue
@@ -366,7 +368,7 @@ class ExtractiveReader:
                 for k in slots
                 if k not in matched or not write_cell(k, canvas.instances[k].slot, matched[k], memory, out)
             ]
-            beside |= {k: matched[k] for k in slots if k in matched}
+            beside |= {k: (matched[k], memory) for k in slots if k in matched}
             requests.append(FormRequest(form, self.form(form), memory, canvas, slots, places))
             mixed = [k for k in slots if isinstance(canvas.instances[k].slot, MixedSlot)]
             if mixed:
@@ -377,8 +379,8 @@ class ExtractiveReader:
                 self._answer(request, scores, out)
             for request, scores in zip(judged, self._window_scores(judged), strict=True):
                 self._settle_mixed(request, scores, canvas, out)
-        for k, bound_row in beside.items():
-            drop_taken_words(k, bound_row, out)
+        for k, (bound_row, memory) in beside.items():
+            drop_taken_words(k, canvas.instances[k].slot, bound_row, memory, out)
         for k, one in listed.items():
             if not canvas.known or not canvas.known[k]:
                 write_listed(k, canvas.instances[k].slot, one, out)

@@ -16,11 +16,11 @@ from cinnabar.engine.models.reader.inputs.tensors import LONGEST
 from cinnabar.engine.models.reader.memory.passage import MatchedRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
-from cinnabar.engine.models.reader.scoring.spans import Answers
+from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_candidate
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled
 from cinnabar.engine.models.reader.tables.joined import join_tables
-from cinnabar.engine.models.reader.tables.matched_columns import MatchedColumns, match_columns
+from cinnabar.engine.models.reader.tables.matched_columns import MatchedColumns, choice_columns, match_columns
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
@@ -33,6 +33,10 @@ LIST_LEAST_SHARE = 1e-4
 LIST_SHORT_CELL = 80
 #: The most columns of a table that is matched.
 LIST_COLUMNS = 200
+#: How sure an option is that stands in the column of a choice, in a short table.
+LIST_OPTION_SURE = 0.95
+#: The share of the rows of a short table in which items begin, from which on they begin in each.
+LIST_BEGUN = 0.5
 
 
 def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
@@ -122,6 +126,7 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     """Returns the rows of a short table, which tell no items: with the columns that the words of their heads name.
 
     The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
+    A choice has the column whose cells all are options.
     """
     signs = column_features(asked, table, memory, True) if len(asked.slots) > 1 else None
     if signs is None:
@@ -129,14 +134,40 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     found = match_columns(signs, np.array([bool(slot.options) for slot in asked.slots]), asked.config)
     both = list(zip(asked.slots, found.columns, found.named, found.doubtful, found.matches, strict=True))
     named = {slot.index: (column, match) for slot, column, is_named, _, match in both if is_named and not slot.options}
+    chosen = choice_columns(asked.slots, signs, {column for column, _ in named.values()})
+    named |= {index: (column, LIST_OPTION_SURE) for index, column in chosen.items()}
+    codes = {
+        slot.index: codes_in(slot, asked.questions, table, table.rows, chosen[slot.index], memory)
+        for slot in asked.slots if slot.index in chosen
+    }  # fmt: skip
     matches = {index: match for index, (_, match) in named.items()}
     matches |= {slot.index: asked.config.doubtful for slot, _, _, is_doubtful, _ in both if is_doubtful}
     rows = dict[int, MatchedRow]()
-    for row in table.rows if matches else ():
+    sums = sum_rows(table, memory.reader)
+    for row in (row for at, row in enumerate(table.rows) if at not in sums):
         cells = {index: (row.cells[column], match) for index, (column, match) in named.items()}
         taken = tuple(span for cell, _ in cells.values() for span in cell)
-        rows[row.start] = MatchedRow(cells, {}, {}, taken, False, 0.0, matches)
+        rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches)
     return rows
+
+
+def with_missed_rows(
+    begun: Sequence[tuple[int, float]], rows: Mapping[int, MatchedRow], memory: Memory
+) -> list[tuple[int, float]]:
+    """Returns the beginnings of items (first character, probability) with those that they miss in short tables.
+
+    rows: those of the list in such tables. If items begin in most rows of one, they begin in all of them, as likely as
+    in the least likely one.
+    """
+    added: list[tuple[int, float]] = []
+    for table in tables_in(memory) if begun and rows else ():
+        ends = [*(row.start for row in table.rows[1:]), table.end]
+        own = [(row.start, end) for row, end in zip(table.rows, ends, strict=True) if row.start in rows]
+        there = [[chance for at, chance in begun if start <= at < end] for start, end in own]
+        likely = [max(chances) for chances in there if chances]
+        if len(own) > len(likely) > LIST_BEGUN * len(own):
+            added += [(start, min(likely)) for (start, _), chances in zip(own, there, strict=True) if not chances]
+    return sorted((*begun, *added))
 
 
 def rows_of_items(lists: Mapping[int, Mapping[int, MatchedRow]]) -> dict[int, dict[int, MatchedRow]]:
@@ -282,15 +313,31 @@ def _write_absent(k: int, log: float, out: Answers) -> bool:
     return True
 
 
-def drop_taken_words(k: int, row: MatchedRow, out: Answers) -> None:
-    """Drops the candidates of a slot that are words of columns of other fields: their probability is absence."""
-    kept, gone = list[int](), [out.absent[k]]
-    for at, (candidate, log) in enumerate(zip(out.candidates[k], out.logits[k], strict=True)):
-        if any(a < end and start < b for a, b in candidate.spans for start, end in row.taken):
-            gone.append(log)
+def drop_taken_words(k: int, slot: Slot, row: MatchedRow, memory: Memory, out: Answers) -> None:
+    """Drops the candidates of a slot that are words of columns of other fields: their probability is absence.
+
+    Those that only reach into such a column end before it.
+    """
+    kept, gone = Merged(), [out.absent[k]]
+    for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
+        own = _before_taken(candidate.spans, row.taken, memory.passage.text)
+        if own != candidate.spans:
+            read = memory.reader.read(slot, *own) if own else None
+            candidate = replace(candidate, text=read or b"", spans=own)
+        if candidate.text:
+            add_candidate(kept, candidate, log)
         else:
-            kept.append(at)
-    if len(gone) > 1:
-        out.candidates[k] = [out.candidates[k][at] for at in kept]
-        out.logits[k] = [out.logits[k][at] for at in kept]
-        out.absent[k] = min(0.0, float(np.logaddexp.reduce(gone)))
+            gone.append(log)
+    ranked = sorted(kept.values(), key=lambda one: -one[0])
+    out.candidates[k], out.logits[k] = [candidate for _, candidate in ranked], [log for log, _ in ranked]
+    out.absent[k] = min(0.0, float(np.logaddexp.reduce(gone))) if len(gone) > 1 else out.absent[k]
+
+
+def _before_taken(spans: tuple[Span, ...], taken: Sequence[Span], text: str) -> tuple[Span, ...]:
+    """Returns spans up to the first words that are taken."""
+    for at, (start, end) in enumerate(spans):
+        first = min((max(a, start) for a, b in taken if a < end and start < b), default=end)
+        if first < end:
+            left = start + len(text[start:first].rstrip())
+            return (*spans[:at], (start, left)) if left > start else spans[:at]
+    return spans

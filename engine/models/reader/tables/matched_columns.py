@@ -6,6 +6,8 @@ balance of Sinkhorn and Knopp (1967), "Concerning nonnegative matrices and doubl
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.tables.columns import ColumnFeatures, Floats
+from cinnabar.schemas.form.form import Slot
 
 #: The rounds of balancing; the shares change by less than a thousandth after them.
 MATCH_ROUNDS = 60
@@ -28,6 +31,8 @@ MATCH_CLAIMED, MATCH_TOLD = 0.5, 0.6
 #: How sure a column is at most that only the words of its head tell; how sure a language model's reading is of cells
 #: that are all the same.
 MATCH_NAMED, MATCH_ONE_READING = 0.95, 0.75
+#: The share of a column's cells that are options, for it to be the column of a choice.
+MATCH_OPTIONS = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,27 @@ def match_columns(signs: ColumnFeatures, chosen: npt.NDArray[np.bool_], config: 
     return MatchedColumns(
         tuple(columns), tuple(chances), tuple(absences), tuple(matches), tuple(named), tuple(doubtful)
     )
+
+
+def choice_columns(slots: Sequence[Slot], signs: ColumnFeatures, taken: Collection[int]) -> dict[int, int]:
+    """Returns the columns of choices, by the slot's index: all cells are options, and of several the head tells.
+
+    Yes and no are options of all kinds: there too the head tells.
+
+    taken: the columns of other fields.
+    """
+    found: dict[int, int] = {}
+    for at, slot in enumerate(slots):
+        may = [c for c in np.flatnonzero(signs.readable[at] >= MATCH_OPTIONS).tolist() if c not in taken]
+        others = [k for k, other in enumerate(slots) if k != at and other.options]
+        # Of two choices with the same options, and of two columns of the same options, heads tell.
+        is_told = len(may) > 1 or slot.kind == "boolean" or any(signs.readable[k, c] >= MATCH_OPTIONS for k in others for c in may)
+        least = MATCH_TOLD if is_told else 0.0
+        may = [c for c in may if signs.named[at, c] - max((signs.named[k, c] for k in others), default=0.0) >= least]
+        if slot.options and len(may) == 1:
+            found[slot.index] = may[0]
+    times = Counter(found.values())
+    return {index: column for index, column in found.items() if times[column] == 1}
 
 
 def _scores(signs: ColumnFeatures, voted: Floats, own: Floats, config: TableConfig) -> Floats:

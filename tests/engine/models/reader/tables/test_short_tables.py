@@ -1,0 +1,75 @@
+"""Short tables, whose rows the network finds: columns of choices, and rows that it misses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cinnabar.engine.engine import Engine
+from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.engine.request import Filled, Request, text_passage
+from cinnabar.schemas import compile_schema
+
+TEXT, NUMBER = {"type": ["string", "null"]}, {"type": ["number", "null"]}
+STATES = ["open", "closed", "waiting"]
+
+
+@pytest.fixture(scope="module")
+def reader() -> Engine:
+    return Engine(load_model())
+
+
+def filled(engine: Engine, text: str, **fields: Any) -> Filled:
+    item = {"type": "object", "properties": fields, "required": list(fields)}
+    schema = {"type": "object", "properties": {"items": {"type": "array", "items": item}}, "required": ["items"]}
+    (found,) = engine.fill([Request("", compile_schema(schema).form, text_passage(text))])
+    assert isinstance(found, Filled)
+    return found
+
+
+#: A table's name, its lines, its fields, and the values of the choice in each row.
+CHOICES = {
+    "two choices of a demanded kind": (
+        "Ticket  Subject                 Priority  Status\nT-101   Printer does not print  high      open\n"
+        "T-102   Mail bounces            low       closed\nT-103   Screen flickers         medium    open\n",
+        {"ticket": {"type": "string"}, "status": {"enum": STATES}, "priority": {"enum": ["low", "medium", "high"]}},
+        "priority", ["high", "low", "medium"],
+    ),
+    "the choice stands first": (
+        "Status  Name        Since\nopen    Anna Berg   2026-01-03\nclosed  Paul Stein  2026-01-07\n"
+        "open    Rita Voss   2026-02-01\n",
+        {"status": {"enum": STATES}, "name": TEXT, "since": TEXT}, "status", ["open", "closed", "open"],
+    ),
+    "codes of the options": (
+        "Room  Guest  Board  Nights\n101   Berg   HB     3\n102   Stein  FB     1\n103   Voss   BB     2\n",
+        {"room": TEXT, "guest": TEXT, "board": {"enum": ["half board", "full board", "bed and breakfast"]}},
+        "board", ["half board", "full board", "bed and breakfast"],
+    ),
+    "yes and no below their name": (
+        "Name        Paid  Amount\nAnna Berg   yes   12.00\nPaul Stein  no    15.00\nRita Voss   yes   9.50\n",
+        {"name": TEXT, "paid": {"type": "boolean"}, "amount": NUMBER}, "paid", [True, False, True],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHOICES)
+def test_a_column_of_options_is_read_by_cell_in_all_rows_of_a_short_table(reader: Engine, case: str) -> None:
+    text, fields, asked, values = CHOICES[case]
+    found = filled(reader, text, **fields)
+    items = json.loads(found.record)["items"]
+    assert [item[asked] for item in items] == values
+    assert not any(leaf.missing for leaf in found.leaves.values())
+
+
+def test_two_choices_of_the_same_options_that_no_head_tells_have_no_column(reader: Engine) -> None:
+    text = "Name        A     B\nAnna Berg   yes   no\nPaul Stein  no    no\nRita Voss   yes   yes\n"
+    found = filled(reader, text, name=TEXT, paid={"type": ["boolean", "null"]}, late={"type": ["boolean", "null"]})
+    assert all(leaf.confidence < 0.9 for at, leaf in found.leaves.items() if not at.endswith("name"))
+
+
+def test_a_value_ends_before_the_column_of_another_field(reader: Engine) -> None:
+    text, fields, *_ = CHOICES["codes of the options"]
+    items = json.loads(filled(reader, text, **fields).record)["items"]
+    assert [item["guest"] for item in items] == ["Berg", "Stein", "Voss"]
