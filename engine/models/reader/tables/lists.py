@@ -20,7 +20,12 @@ from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_can
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled
 from cinnabar.engine.models.reader.tables.joined import join_tables
-from cinnabar.engine.models.reader.tables.matched_columns import MatchedColumns, choice_columns, match_columns
+from cinnabar.engine.models.reader.tables.matched_columns import (
+    MATCH_TOLD,
+    MatchedColumns,
+    choice_columns,
+    match_columns,
+)
 from cinnabar.engine.models.reader.tables.sums import sum_rows
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
@@ -126,7 +131,7 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     """Returns the rows of a short table, which tell no items: with the columns that the words of their heads name.
 
     The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
-    A choice has the column whose cells all are options.
+    A choice has the column whose cells all are options. Empty if the heads name fewer than two fields.
     """
     signs = column_features(asked, table, memory, True) if len(asked.slots) > 1 else None
     if signs is None:
@@ -142,9 +147,10 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     }  # fmt: skip
     matches = {index: match for index, (_, match) in named.items()}
     matches |= {slot.index: asked.config.doubtful for slot, _, _, is_doubtful, _ in both if is_doubtful}
+    is_told = bool(matches) or (signs.named.max(1) >= MATCH_TOLD).sum() > 1
     rows = dict[int, MatchedRow]()
-    sums = sum_rows(table, memory.reader)
-    for row in (row for at, row in enumerate(table.rows) if at not in sums):
+    sums = sum_rows(table, memory.reader) if is_told else set()
+    for row in (row for at, row in enumerate(table.rows) if is_told and at not in sums):
         cells = {index: (row.cells[column], match) for index, (column, match) in named.items()}
         taken = tuple(span for cell, _ in cells.values() for span in cell)
         rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches)

@@ -116,8 +116,8 @@ def choice_columns(slots: Sequence[Slot], signs: ColumnFeatures, taken: Collecti
         may = [c for c in np.flatnonzero(signs.readable[at] >= MATCH_OPTIONS).tolist() if c not in taken]
         others = [k for k, other in enumerate(slots) if k != at and other.options]
         # Of two choices with the same options, and of two columns of the same options, heads tell.
-        is_told = len(may) > 1 or slot.kind == "boolean" or any(signs.readable[k, c] >= MATCH_OPTIONS for k in others for c in may)
-        least = MATCH_TOLD if is_told else 0.0
+        is_shared = any(signs.readable[k, c] >= MATCH_OPTIONS for k in others for c in may)
+        least = MATCH_TOLD if is_shared or len(may) > 1 or slot.kind == "boolean" else 0.0
         may = [c for c in may if signs.named[at, c] - max((signs.named[k, c] for k in others), default=0.0) >= least]
         if slot.options and len(may) == 1:
             found[slot.index] = may[0]
