@@ -123,7 +123,9 @@ def serve_model(
     )
     plan = plan_of(schema or (), out, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
-    source, escalation = sources_of(plan, model_of(plan))
+    source, escalation = sources_of(plan, model := model_of(plan))
+    if (said := chosen_note(plan, model, escalation)) is not None:
+        print_notice(said)
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.
     from cinnabar.apps.server.app import assemble, model_name
@@ -232,10 +234,7 @@ def model_of(plan: RunPlan) -> str:
             f"--out {out}: it has {len(schema_names)} schemas, and `improve` kept models, but a server has one;"
             f" expected --model with it: {choices}, or `--model default` for the shipped one"
         )
-    model = model_for(out, schema_names, named)
-    if (said := chosen_note(plan, model)) is not None:
-        print_notice(said)
-    return model
+    return model_for(out, schema_names, named)
 
 
 def _examples(

@@ -91,7 +91,7 @@ def assemble(
     completions = Completions(chat, name, options.effort, cache, gate, examples)
     named = {one: load_schema(one) for one in LIBRARY} | {one.name: one for one in schemas}
     sources = [model] if escalation is None else [model, escalation.source]
-    seconds = usual_seconds(sources, options, 1 if escalation is None else escalation.rounds(options.effort))
+    seconds = usual_seconds(sources, options, 1 if escalation is None else escalation.times(options.effort))
     documents = FileReading(engine, pool, completions, cache, gate, options, named, seconds)
     Api(chat, completions, documents, gate, lambda: engine.alive).add_to(app)
 

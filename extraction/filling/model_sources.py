@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -337,3 +338,13 @@ def _remote(name: str, settings: RemoteSettings) -> RemoteSource:
         api_key(server)
     unsafe = f"{server.base_url}: documents and the key are sent unencrypted"
     return RemoteSource(server, settings, unsafe if is_plain(server.base_url) else None)
+
+
+def on_gpu(device: Device) -> bool:
+    """Returns whether models run on a GPU. Raises UsageError if there is none, and one is demanded."""
+    if device == "cpu" or (device == "auto" and shutil.which("nvidia-smi") is None):
+        return False
+    # Cold start: it imports torch.
+    from cinnabar.engine.backend import device_of
+
+    return device_of(device).type == "cuda"

@@ -291,6 +291,9 @@ def raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Res
     """Returns the records with what the job's stronger model says of unsure values, and how many it was asked."""
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
+    if job.checks and job.tier.prefer_confident:
+        results = job.checks.evaluate([one.filled.record for one in merged])
+        merged = [replace(one, refused=False in own.values()) for one, own in zip(merged, results, strict=True)]
     with limit_batches(job.max_seconds):
         finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
     return [with_advice(one, job.max_seconds) for one in finals], escalated

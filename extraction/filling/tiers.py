@@ -1,9 +1,9 @@
 """Escalates unsure values of a filled form to a stronger model.
 
-Sure values are frozen in its request and written as the cheap model had them; of two calibrated models both are asked,
-and the surer one has the last word. A surely complete list of sure rows is frozen value by value. Any other list is
-asked as a whole, and so are alternatives and open properties with anything in doubt. A list too long for the model
-stays.
+Sure values are frozen in its request and written as the cheap model had them; of two calibrated models the second one
+is asked for whole documents (`asking`), and the surer one has the last word. A surely complete list of sure rows is
+frozen value by value. Any other list is asked as a whole, and so are alternatives and open properties with anything in
+doubt. A list too long for the model stays.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cinnabar.engine.work_time import answer_within, part
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
+from cinnabar.extraction.filling.asking import is_doubtful
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.filling.records.list_evidence import (
@@ -31,6 +32,7 @@ from cinnabar.extraction.filling.records.list_evidence import (
     without_sum_rows,
 )
 from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
+from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import above, escape, lies_within
@@ -55,7 +57,8 @@ ALONE = "reader_alone"
 class Tier:
     """A stronger model, which is loaded at the first doubt, and the confidence below which values are escalated to it.
 
-    prefer_confident: whether its value counts only if its confidence is higher, since both models are calibrated.
+    prefer_confident: whether its value counts only if its confidence is higher, since both models are calibrated; then
+    a document is escalated of which less than the share `threshold` is likely right.
     max_list_rows: the most rows of a list that such a model is asked for, None for any number. seconds: of its work on
     a document. preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
     rounds: how often it is asked: with 0 the first model's record stands, with 2 what it doubts is asked once more.
@@ -68,6 +71,11 @@ class Tier:
     seconds: float | None = None
     preferred: Mapping[str, bool] = field(default_factory=dict)
     rounds: int = 1
+
+    @property
+    def doubted_below(self) -> float:
+        """Returns the confidence below which a value of an escalated document is in doubt."""
+        return ESCALATE_BELOW if self.prefer_confident else self.threshold
 
     @cached_property
     def filler(self) -> Filler:
@@ -96,11 +104,15 @@ class Escalated:
 
 @dataclass(frozen=True, slots=True)
 class MergedRecord:
-    """A document and its record, merged from its chunks, before escalation; no model is asked for its facts."""
+    """A document and its record, merged from its chunks, before escalation; no model is asked for its facts.
+
+    refused: whether the record fails a check of its schema.
+    """
 
     document: Document
     filled: Filled
     facts: FactValues = NO_FACTS
+    refused: bool = False
 
 
 def escalate(
@@ -119,7 +131,7 @@ def escalate(
     for at, read in enumerate(merged):
         lower = replace(read, filled=_unsure_of_worded(form, read.filled))
         long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
-        if _is_sure(lower, tier.threshold, long.keys()):
+        if not _is_asked(lower, tier, long.keys()):
             continue
         # A model that cannot be loaded ends the run, not one document.
         filler = tier.filler
@@ -129,7 +141,7 @@ def escalate(
             if by_place:
                 pieces = chunks_for(lower.document, filler, min(context or SHORT_CHUNK, SHORT_CHUNK), form)
             # What the first model does not know as a whole is asked as a whole.
-            below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.threshold
+            below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.doubted_below
             frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1)
             if tier.prefer_confident:
                 # A second reading that was told the first one's values is none.
@@ -148,7 +160,7 @@ def escalate(
             finals[at] = _internal(lower, error)
             continue
         raised[at] = _Raised(
-            read, asked, form, frozen, tier.threshold, tier.prefer_confident, long, tier.preferred, by_place
+            read, asked, form, frozen, tier.doubted_below, tier.prefer_confident, long, tier.preferred, by_place
         )
         escalated.documents += 1
         unfrozen = lower.filled.leaves.keys() - frozen.keys()
@@ -249,6 +261,17 @@ def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]
 
 def _within(pointer: str, places: Collection[str]) -> bool:
     return any(lies_within(pointer, place) for place in places)
+
+
+def _is_asked(lower: MergedRecord, tier: Tier, passed: Collection[str]) -> bool:
+    """Returns whether a document is escalated, though not for what is within the places that are `passed` over."""
+    if not tier.prefer_confident:
+        return not _is_sure(lower, tier.threshold, passed)
+    leaves = {at: leaf for at, leaf in _without(lower.filled.leaves, passed).items() if not lower.facts.holds(at)}
+    own = {at: leaf.confidence for at, leaf in leaves.items() if leaf.origin not in _GIVEN}
+    needed = any(leaf.missing or (leaf.confidence == 0.0 and leaf.origin not in _GIVEN) for leaf in leaves.values())
+    lists = {at: sure for at, sure in _without(lower.filled.lists, passed).items() if not lower.facts.holds(at)}
+    return bool(leaves or lists) and (needed or lower.refused or is_doubtful(own, lists, tier.threshold))
 
 
 def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) -> bool:

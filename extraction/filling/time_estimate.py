@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from cinnabar.engine.models.language.memory import BYTES
-from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, Source
-from cinnabar.extraction.filling.planned_models import on_gpu
+from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, Source, on_gpu
 
 if TYPE_CHECKING:
     from cinnabar.extraction.plan.run_options import RunOptions
 
-#: Seconds of a core that the reader takes for a document, and a language model for each thousand million weights.
-READER_SECONDS, LANGUAGE_SECONDS = 0.4, 12.0
+#: Seconds of a core that the reader takes for a document, and a language model for each thousand million weights, where
+#: a core makes so many thousand million steps of a product a second (`core_speed`).
+READER_SECONDS, LANGUAGE_SECONDS, CORE_SPEED = 0.4, 9.5, 113.0
 #: A run that takes less is told nothing of.
 SHORT = 20.0
 #: From so many documents on they tell what the others take, ever when there are twice as many, and this factor apart.
@@ -35,8 +37,13 @@ class TimeEstimate:
         """Whether people are told of it."""
         return self.seconds * self.documents >= SHORT
 
+    @property
+    def each(self) -> str:
+        """The seconds of a document in words."""
+        return _spoken(self.seconds, short=True)
+
     def __str__(self) -> str:
-        each = f"about {_spoken(self.seconds, short=True)} a document"
+        each = f"about {self.each} a document"
         return f"{each}, {_spoken(self.seconds * self.documents)} in all" if self.documents > 1 else each
 
 
@@ -45,21 +52,40 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def usual_seconds(sources: Sequence[Source], options: RunOptions, rounds: int = 1) -> float | None:
+@cache
+def core_speed() -> float:
+    """Returns how fast one core multiplies here: thousand millions of steps a second, the best of eight products.
+
+    Matrices so small are multiplied by one thread, and other work disturbs the best of them little: it takes 4 ms.
+    """
+    # Cold start: most runs begin before it is needed.
+    import numpy as np
+
+    one, best = np.ones((100, 64, 64), np.float32), math.inf
+    for _ in range(8):
+        begun = time.perf_counter()
+        np.matmul(one, one[0])
+        best = min(best, time.perf_counter() - begun)
+    return 2 * 100 * 64**3 / best / 1e9
+
+
+def usual_seconds(sources: Sequence[Source], options: RunOptions, times: float = 1.0) -> float | None:
     """Returns the seconds that a document takes with these models on all cores here; None where nobody knows.
 
-    The second of two models is asked about every document, as it is of kinds that the reader does not know, so often.
+    The second of two models is asked so often about a document (`Escalation.times`).
     """
     # A list has the threads of nested regions, too.
     threads = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    cores: float
     cores, seconds = (int(threads) if threads.isdecimal() else 0) or usable_cores(), 0.0
+    cores *= core_speed() / CORE_SPEED
     for at, source in enumerate(sources):
         if isinstance(source, ModelSource):
             seconds += READER_SECONDS / cores
         elif not isinstance(source, LanguageSource) or on_gpu(source.device):  # type: ignore[arg-type]
             return None
         else:
-            own = LANGUAGE_SECONDS * source.memory / BYTES[source.precision] / 1e9 / cores * (rounds if at else 1)
+            own = LANGUAGE_SECONDS * source.memory / BYTES[source.precision] / 1e9 / cores * (times if at else 1)
             seconds += min(own, options.seconds_each or own)
     return seconds
 

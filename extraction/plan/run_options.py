@@ -195,7 +195,10 @@ class RunPlan(OptionGroup):
         default=None, description="The model for unsure fields: a folder, mercury-2 or openai:NAME."
     )
     below: float | None = Field(
-        default=None, ge=0, le=1, description=f"Confidence below which a field is escalated ({ESCALATE_BELOW})."
+        default=None,
+        ge=0,
+        le=1,
+        description=f"Confidence below which a field is escalated ({ESCALATE_BELOW}), or with auto a whole document.",
     )
     # Money is text, and Python may name it as a number. The key of a server comes from the environment only.
     budget: str | None = Field(

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 # A second model.
 
-#: Confidence below which a field is escalated, unless `--below` says otherwise. With .55 beside the reader, whose
-#: surer values were told, F1 of 14 sets was .702; with .8, and nothing told, .742.
+#: Confidence below which a field is escalated, unless `--below` says otherwise.
 ESCALATE_BELOW = 0.8
+#: Beside a calibrated model: the share of a document's values that is likely right below which the document is asked,
+#: unless `--below` or its folder says otherwise (docs/models.md has the settings).
+ASK_BELOW = 0.6
 #: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
 #: where the reader binds a table's columns once.
 MAX_ESCALATED_ROWS = 20

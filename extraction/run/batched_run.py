@@ -166,7 +166,7 @@ class BatchedRun(Closing):
         """Begins the run in the store, and tells how long it takes."""
         self._commits.begin()
         options, upper = self.assignment.options, self.assignment.escalation
-        usual = usual_seconds(self.assignment.sources, options, upper.rounds(options.effort) if upper else 1)
+        usual = usual_seconds(self.assignment.sources, options, upper.times(options.effort) if upper else 1)
         self._pace.begin(sum(map(len, self.batches)), usual)
 
     def _within(self, documents: float) -> None:

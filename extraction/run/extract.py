@@ -116,7 +116,7 @@ def _remember_beginning(store: Store, assignment: Assignment, sources: Sequence[
     if relative:
         remember(store.out, Path.cwd(), [path for path in relative if spelled(path) == path])
     if assignment.escalation is not None and assignment.escalation.named is not None:
-        begin_with(store.out, assignment.escalation.named)
+        begin_with(store.out, assignment.escalation.named, assignment.escalation.threshold)
     return spelled
 
 

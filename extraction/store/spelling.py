@@ -157,10 +157,21 @@ def _read_stored(out: Path) -> tuple[list[str], dict[str, str]]:
 
 def began_with(out: Path) -> str | None:
     """Returns the language model that this folder's first run had beside the reader, None if it had none."""
+    began = _beginning(out).get("model")
+    return None if began is None else str(began)
+
+
+def began_below(out: Path) -> float | None:
+    """Returns the setting of `auto` that a folder began with; None of one that an earlier version began."""
+    below = _beginning(out).get("below")
+    return float(below) if isinstance(below, (int, float)) else None
+
+
+def _beginning(out: Path) -> dict[str, Any]:
     try:
-        return str(json.loads((out / BEGAN).read_text(encoding="utf-8"))["model"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return dict(json.loads((out / BEGAN).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def is_new(out: Path) -> bool:
@@ -168,7 +179,10 @@ def is_new(out: Path) -> bool:
     return not out.is_dir() or not any(out.iterdir())
 
 
-def begin_with(out: Path, model: str) -> None:
-    """Keeps the language model of a folder's first run, so that later ones read with it. Raises RunError."""
+def begin_with(out: Path, model: str, below: float | None = None) -> None:
+    """Keeps the language model of a folder's first run and its setting, so that later ones read with them.
+
+    Raises RunError.
+    """
     if not (out / BEGAN).exists():
-        write_bytes(out / BEGAN, json.dumps({"model": model}).encode())
+        write_bytes(out / BEGAN, json.dumps({"model": model, "below": below}).encode())

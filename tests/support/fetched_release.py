@@ -10,8 +10,8 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.engine.models.releases import RELEASED
 
-#: The smallest release.
-NAME = min(RELEASED, key=lambda name: RELEASED[name].size)
+#: The largest release, which a new folder begins with.
+NAME = max(RELEASED, key=lambda name: RELEASED[name].size)
 _CAUSAL = {"visibility": "causal", "noise": "none", "block": 1, "shift": True, "window": 4096, "family": "qwen3"}
 
 

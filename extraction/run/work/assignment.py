@@ -25,7 +25,7 @@ from cinnabar.extraction.filling.model_sources import (
     Source,
     filler_part,
 )
-from cinnabar.extraction.filling.planned_models import Escalation, chosen_note, largest_model, reader_of, sources_of
+from cinnabar.extraction.filling.planned_models import Escalation, chosen_note, reader_of, serves_here, sources_of
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.routing.routing import RoutedJobs, Routing, routing_of
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
@@ -75,10 +75,10 @@ class Assignment:
         for source in sources:
             _ = compile_schema(source.schema).form, Validator(source), Checks(source, compile_schema(source.schema))
         model = model_for(plan.out, [source.name for source in sources], plan.model)
-        if (said := chosen_note(plan, model)) is not None:
-            note(said)
         routing = routing_of(sources, plan.related, reader_of(model))
         model_source, escalation = sources_of(plan, model)
+        if (said := chosen_note(plan, model, escalation)) is not None:
+            note(said)
         return cls(sources[0], model_source, plan.options, escalation, routing).with_examples()
 
     def with_examples(self) -> Assignment:
@@ -267,7 +267,7 @@ def model_for(out: Path | None, schema_names: Sequence[str], asked: str | None) 
     """Returns the model for a run: the one asked for, else that in use for its only schema, else that of the folder.
 
     A folder goes on with what it began with, so that a model that is fetched later makes nobody's documents anew. A new
-    one begins with the largest fetched model that fits the memory, beside the reader (`auto`).
+    one begins with the largest fetched model that fits the memory, beside the reader (`auto`), if that serves its user.
     """
     if asked is not None:
         return "default" if asked == READER else asked
@@ -276,7 +276,7 @@ def model_for(out: Path | None, schema_names: Sequence[str], asked: str | None) 
     kept = kept_model(out, schema_names[0]) if len(schema_names) == 1 else None
     if kept is not None:
         return str(kept)
-    return AUTO if began_with(out) is not None or (is_new(out) and largest_model() is not None) else "default"
+    return AUTO if began_with(out) is not None or (is_new(out) and serves_here()) else "default"
 
 
 def _check(waiting: Path, out: Path, schema_name: str) -> None:

@@ -21,7 +21,7 @@ from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.filling.model_sources import model_source
-from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.planned_models import Escalation, chosen_note, sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import compile_schema
@@ -73,7 +73,7 @@ def answer(lower: Sure, upper: Sure, effort: str = "low") -> Filled:
 
 def two(lower: Sure, upper: Sure) -> TwoTiers:
     engines = [SharedEngine(lambda _, own=own: own) for own in (lower, upper)]
-    escalation = Escalation(model_source(), 0.5, prefer_confident=True, named="m")
+    escalation = Escalation(model_source(), 0.8, prefer_confident=True, named="m")
     return TwoTiers(engines[0], engines[1], escalation, text_document)
 
 
@@ -144,13 +144,13 @@ def test_a_text_is_the_document_of_its_passage() -> None:
 
 
 def test_a_results_folder_is_served_with_the_models_that_it_began_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cinnabar.apps.cli.serve.names", lambda _: ["note"])
     monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
     fetched_release(tmp_path / "models")
     (tmp_path / "out").mkdir()
     begin_with(tmp_path / "out", NAME)
-    assert model_of(RunPlan(out=tmp_path / "out")) == "auto"
-    assert f"the reader, and {NAME} where it doubts" in capsys.readouterr().err
+    assert model_of(plan := RunPlan(out=tmp_path / "out")) == "auto"
+    assert f"the reader, and {NAME} for documents" in str(chosen_note(plan, "auto", sources_of(plan, "auto")[1]))
     assert model_of(RunPlan(out=tmp_path / "out", model="reader")) == "default"

@@ -88,7 +88,7 @@ def test_a_long_document_is_read_again_where_the_reader_doubts_and_nothing_else_
     document = parse(text.encode(), "page.txt")
     found = read({"/name": text.index("Ada"), "/city": text.index("Ulm")}, {"/city": 0.2})
     engine = Noted(ReadingModel())
-    tier = Tier(lambda: engine, 0.8, prefer_confident=True)
+    tier = Tier(lambda: engine, 1.0, prefer_confident=True)
     (result,), counts = escalate([MergedRecord(document, found)], form_of(SCHEMA), tier, context=128)
     assert isinstance(result, Filled) and json.loads(result.record) == RECORD | {"city": "Ulm"}
     assert result.leaves["/name"] == found.leaves["/name"] and counts.documents == 1
@@ -111,7 +111,7 @@ def test_a_list_stays_of_which_the_parts_that_were_read_again_show_fewer_rows() 
     rows = {"/rows/0/what": replace(leaf, text='"x"'), "/rows/1/what": replace(leaf, text='"y"')}
     record = RECORD | {"rows": [{"what": "x"}, {"what": "y"}]}
     found = replace(found, record=json.dumps(record), leaves={**found.leaves, **rows}, lists={"/rows": 0.2})
-    tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True)
+    tier = Tier(lambda: Engine(ReadingModel()), 1.0, prefer_confident=True)
     (result,), _ = escalate([MergedRecord(parse(text.encode(), "page.txt"), found)], form_of(SCHEMA), tier, context=128)
     assert isinstance(result, Filled) and json.loads(result.record) == record | {"city": "Ulm"}
 
@@ -126,7 +126,7 @@ def test_a_list_stays_though_all_was_asked_in_the_one_chunk_that_is_read_again()
     record = RECORD | {"rows": [{"what": "x"}, {"what": "y"}]}
     found = replace(found, record=json.dumps(record), leaves={**found.leaves, **rows})
     engine = Noted(ReadingModel())
-    tier = Tier(lambda: engine, 0.8, prefer_confident=True)
+    tier = Tier(lambda: engine, 1.0, prefer_confident=True)
     (result,), _ = escalate([MergedRecord(parse(text.encode(), "page.txt"), found)], form_of(SCHEMA), tier, context=128)
     assert [one.elsewhere for one in engine.asked] == [frozenset()]
     assert isinstance(result, Filled) and json.loads(result.record)["rows"] == record["rows"]

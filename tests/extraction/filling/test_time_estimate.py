@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource, model_source
-from cinnabar.extraction.filling.time_estimate import READER_SECONDS, Pace, TimeEstimate, usual_seconds
+from cinnabar.extraction.filling.time_estimate import CORE_SPEED, READER_SECONDS, Pace, TimeEstimate, usual_seconds
 from cinnabar.extraction.plan.run_options import RunOptions
 
 
@@ -103,4 +103,5 @@ def test_the_usual_time_is_that_of_the_threads_told_first_or_else_of_the_cores_t
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", threads)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(8), raising=False)
+    monkeypatch.setattr("cinnabar.extraction.filling.time_estimate.core_speed", lambda: CORE_SPEED)
     assert usual_seconds([model_source()], RunOptions()) == READER_SECONDS / cores

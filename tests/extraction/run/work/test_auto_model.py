@@ -23,7 +23,7 @@ from cinnabar.extraction.filling.tiers import MergedRecord, escalate
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
-from cinnabar.extraction.store.spelling import began_with
+from cinnabar.extraction.store.spelling import began_below, began_with
 
 SCHEMA: dict[str, Any] = {
     "title": "letter",
@@ -83,8 +83,9 @@ def test_a_new_folder_begins_with_the_fetched_model_and_goes_on_with_it(
     folder: Path, begun: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin(folder, begun[0])
-    assert f"the reader, and {NAME} where it doubts" in begun[1]
-    assert began_with(folder / "tables") == NAME
+    assert f"the reader, and {NAME} for documents of which it expects less than 100% to be right, about" in begun[1]
+    assert "s more each; --model reader takes the reader alone" in begun[1]
+    assert (began_with(folder / "tables"), began_below(folder / "tables")) == (NAME, 1.0)
     assert extract() == 0
     assert "skipped       2" in capsys.readouterr().out
 
@@ -140,7 +141,7 @@ def test_a_kept_model_reads_with_the_language_model_of_its_folder_and_what_was_m
     save_calibration(kept, Calibration(own, own, own, weights_fingerprint(kept)))
     capsys.readouterr()
     assert extract() == 0
-    assert f"kept by `improve`, with {NAME} where it doubts" in capsys.readouterr().err
+    assert f"kept by `improve`, with {NAME} for documents of which it" in capsys.readouterr().err
     plan = RunPlan.of(["letter.json"], folder / "tables")
     before = Assignment.of(plan)
     keep_preferred(kept, NAME, {"/name": True})
@@ -182,11 +183,9 @@ def test_auto_without_a_fetched_model_says_how_to_get_one(folder: Path, capsys: 
 
 
 def test_beyond_its_seconds_the_readers_values_stand_and_are_flagged(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fetch(folder)
-    # All values are asked for, whatever the calibration says.
-    monkeypatch.setattr("cinnabar.extraction.filling.planned_models.ESCALATE_BELOW", 1.0)
     assert extract("--seconds-each", "0.0001") == 0
     capsys.readouterr()
     assert run(["sql", "select flags from letter", "--out", "tables", "--json"]) == 0
