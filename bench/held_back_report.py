@@ -32,14 +32,19 @@ def unseen_sets(paths: list[Path], limit: int | None) -> list[LabelledSet]:
     return [one for one in found if one.truths]
 
 
-def summary_of(model: str, chosen: list[LabelledSet], **options: Any) -> dict[str, Any]:
-    """Returns the figures of a model on these sets, and its seconds of a document, parsing and loading included."""
+def read_with(model: str, chosen: list[LabelledSet], **options: Any) -> tuple[dict[str, Any], float]:
+    """Returns a model's predictions by set and file, and its seconds of a document, parsing and loading included."""
     plan = RunPlan.of(model=model, on_missing="guess", **options)
     source, escalation = sources_of(plan, model)
     tier = None if escalation is None else escalation.tier(plan.options.effort)
     begun = time.perf_counter()
     found = predict_sets(chosen, partial(source.filler, plan.options.effort, plan.options.steps), plan.options, tier)
-    seconds = (time.perf_counter() - begun) / max(1, sum(len(one.truths) for one in chosen))
+    return found, (time.perf_counter() - begun) / max(1, sum(len(one.truths) for one in chosen))
+
+
+def summary_of(model: str, chosen: list[LabelledSet], **options: Any) -> dict[str, Any]:
+    """Returns the figures of a model on these sets, and its seconds of a document."""
+    found, seconds = read_with(model, chosen, **options)
     return summarise({one.name: score_set(one, found[one.name]) for one in chosen}) | {"seconds": round(seconds, 2)}
 
 

@@ -31,52 +31,18 @@ from cinnabar.schemas import load_schema
 
 _SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"
 #: The sets with the sample schema that their documents belong to, if any.
-_SETS = {
-    "shop_invoices": "invoice",
-    "sroie": "receipt",
-    "seminar_email": "event",
-} | dict.fromkeys(
-    (
-        "bank_questions",
-        "bank_sms",
-        "broker_statements",
-        "congress_biographies",
-        "core_dev_calls",
-        "court_opinions",
-        "design_jobs",
-        "dlg_doctor",
-        "dlg_flights",
-        "fara_forms",
-        "film_articles",
-        "hotel_requests",
-        "materials_synthesis",
-        "ofx_statements",
-        "openstack_advisories",
-        "reference_lists",
-        "venue_descriptions",
-    )
-)
+_SETS = {"shop_invoices": "invoice", "sroie": "receipt", "seminar_email": "event"} | dict.fromkeys((
+    "bank_questions", "bank_sms", "broker_statements", "congress_biographies", "core_dev_calls", "court_opinions",
+    "design_jobs", "dlg_doctor", "dlg_flights", "fara_forms", "film_articles", "hotel_requests",
+    "materials_synthesis", "ofx_statements", "openstack_advisories", "reference_lists", "venue_descriptions",
+))  # fmt: skip
 #: Further sets, of no kind, from which a seed draws, too.
 _FURTHER = (
-    "court_document_menus",
-    "device_interfaces",
-    "dlg_apartments",
-    "dlg_bank_transfer",
-    "dlg_bus",
-    "dlg_event_tickets",
-    "dlg_house_rental",
-    "dlg_music",
-    "dlg_rental_car",
-    "dlg_taxi",
-    "dns_answers",
-    "kubernetes_keps",
-    "newsletter_events",
-    "pypi_advisories",
-    "spdx_licences",
-    "swift_statements",
-    "traceroute_output",
-    "xmpp_xeps",
-)
+    "court_document_menus", "device_interfaces", "dlg_apartments", "dlg_bank_transfer", "dlg_bus",
+    "dlg_event_tickets", "dlg_house_rental", "dlg_music", "dlg_rental_car", "dlg_taxi", "dns_answers",
+    "kubernetes_keps", "newsletter_events", "pypi_advisories", "spdx_licences", "swift_statements",
+    "traceroute_output", "xmpp_xeps",
+)  # fmt: skip
 _EACH = 3
 
 
