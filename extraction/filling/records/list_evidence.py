@@ -23,7 +23,7 @@ from cinnabar.engine.tables.list_length import length_of
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.fitting import RecordList, accept, walk_lists
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.pointers import lies_within, unescape, value_at
+from cinnabar.schemas.pointers import above, lies_within, unescape, value_at
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: What a printed sum or count weighs beside the shares of rows with a product and with a place, and a numbering.
@@ -85,9 +85,11 @@ class PrintedNumbers:
 
 def without_sum_rows(form: Form, filled: Filled, text: str) -> Filled:
     """Returns a record without the rows of lists that are sums of those above, and what follows these as thinly."""
-    printed = PrintedNumbers(text)
+    printed, leaves = PrintedNumbers(text), filled.leaves.items()
+    outside = (leaf for pointer, leaf in leaves if not any(at in filled.rows for at in above(pointer)))
+    stated = [number for number in map(_number, outside) if number]
     for one, rows in _lists(form, filled):
-        gone = _sum_rows(rows, printed)
+        gone = _sum_rows(rows, printed, stated)
         changed = _without_rows(form, filled, one, gone) if gone else None
         filled = changed or filled
     return filled
@@ -205,22 +207,23 @@ def _is_product(numbers: Sequence[float]) -> bool:
     )  # fmt: skip
 
 
-def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers) -> set[int]:
+def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[float]) -> set[int]:
     """Returns the places of the rows that are sums of those above, and of the rows behind such a one that are as thin.
 
-    Rows behind a sum that fill as much as those above it are the next part of the list.
+    Rows behind a sum that fill as much as those above it are the next part of the list. A sum that does itself is none
+    by chance if it, or what stands behind it, is one of the numbers that are `stated` in the record outside of rows.
     """
     for name in _columns(rows):
         numbers = [row.numbers.get(name) for row in rows]
         for at in range(1, len(rows)):
-            number, above = numbers[at], math.fsum(filter(None, numbers[:at]))
-            if number is None or not above or not _is(number, above):
+            number, total = numbers[at], math.fsum(filter(None, numbers[:at]))
+            if number is None or not total or not _is(number, total):
                 continue
             least, own = min(row.filled for row in rows[:at]), rows[at].filled
-            # Of rows as full as others one may be the sum of those above by chance: then the sum with it is stated.
             sums = {end: math.fsum(filter(None, numbers[:end])) for end in range(at + 1, len(rows) + 1)}
-            chance = at < 2 or any(printed.outside(total, rows) for total in sums.values())
-            chance = chance or any(_is(total, numbers[end] or 0.0) for end, total in sums.items() if end < len(rows))
+            chance = not any(_is(one, two or 0.0) for one in stated for two in numbers[at:])
+            chance = chance or at < 2 or any(printed.outside(one, rows) for one in sums.values())
+            chance = chance or any(_is(one, numbers[end] or 0.0) for end, one in sums.items() if end < len(rows))
             if own < least or (own == least and not chance):
                 return {at} | {k for k in range(at + 1, len(rows)) if rows[k].filled < least or own == least}
     return set()

@@ -286,12 +286,16 @@ def test_a_list_too_long_for_the_stronger_model_stays_while_other_values_are_ask
 def test_the_reading_of_a_list_that_adds_up_counts_and_totals_and_unprinted_counts_of_a_model_do_not() -> None:
     names = {"what": {"type": "string"}, "count": {"type": ["number", "null"]}, "price": {"type": "number"}}
     rows = {"type": "array", "items": {"type": "object", "properties": names, "required": [*names]}}
-    form = form_of({"type": "object", "properties": {"lines": rows}, "required": ["lines"]})
+    fields = {"lines": rows, "total": {"type": "number"}}
+    form = form_of({"type": "object", "properties": fields, "required": [*fields]})
     prices = {"Oak": "7.5", "Elm": "9.25", "Fir": "4.5", "Sum": "21.25"}
-    page = parse("".join(f"- what={what} price={price}\n" for what, price in prices.items()).encode(), "page.txt")
+    text = "".join(f"- what={what} price={price}\n" for what, price in prices.items()) + "total=21.25\n"
+    page = parse(text.encode(), "page.txt")
     slots = {slot.path.rsplit("/", 1)[1]: slot.index for slot in form.slots}
     leaves = {f"/lines/0/{name}": Leaf("9.25", 0.6, slot=slots[name]) for name in ("what", "price")}
-    draft = Filled("", '{"lines":[{"what":"Elm","count":null,"price":9.25}]}', leaves, {"/lines/0": (0, 0.6)}, 1, 0)
+    leaves["/total"] = Leaf("21.25", 0.6, slot=slots["total"])
+    read = {"lines": [{"what": "Elm", "count": None, "price": 9.25}], "total": 21.25}
+    draft = Filled("", json.dumps(read), leaves, {"/lines/0": (0, 0.6)}, 1, 0)
     tier = Tier(lambda: Engine(ReadingModel()), 0.9, prefer_confident=True)
     (found,), _ = escalate([MergedRecord(page, replace(draft, lists={"/lines": 0.95}))], form, tier)
     assert isinstance(found, Filled) and found.others == {}

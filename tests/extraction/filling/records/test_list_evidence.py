@@ -25,15 +25,15 @@ Row = tuple[Any, ...]
 def form_of(*names: str, demanded: bool = False) -> Form:
     fields = {name: {"type": "number"} if demanded and name == "count" else ITEM[name] for name in names}
     items = {"type": "object", "properties": fields, "required": [*names]}
-    listed = {"type": "object", "properties": {"items": {"type": "array", "items": items}}, "required": ["items"]}
-    return compile_schema(listed).form
+    listed = {"total": NUMBER, "items": {"type": "array", "items": items}}
+    return compile_schema({"type": "object", "properties": listed, "required": [*listed]}).form
 
 
-def read(form: Form, text: str, rows: list[Row], names: tuple[str, ...], sure: float = 0.9) -> Filled:
+def read(form: Form, text: str, rows: list[Row], names: tuple[str, ...], total: float | None = None) -> Filled:
     """A reading of these rows, with each value where the text prints it behind the one before, if it does."""
     slots = {slot.path.rsplit("/", 1)[1]: slot.index for slot in form.slots}
-    leaves: dict[str, Leaf] = {}
-    begin = 0
+    sure, begin = 0.9, 0
+    leaves = {"/total": Leaf(json.dumps(total), sure, slot=slots["total"])}
     for at, row in enumerate(rows):
         for name, value in zip(names, row, strict=True):
             printed = "" if value is None else value if isinstance(value, str) else f"{value:.2f}"
@@ -43,7 +43,7 @@ def read(form: Form, text: str, rows: list[Row], names: tuple[str, ...], sure: f
             origin = "absent" if value is None else "copied" if spans else "generated"
             leaf = Leaf(json.dumps(value), sure, spans, origin, slot=slots[name])  # type: ignore[arg-type]
             leaves[f"/items/{at}/{name}"] = leaf
-    record = {"items": [dict(zip(names, row, strict=True)) for row in rows]}
+    record = {"total": total, "items": [dict(zip(names, row, strict=True)) for row in rows]}
     places = {f"/items/{at}": (0, sure) for at in range(len(rows))}
     return Filled("", json.dumps(record), leaves, places, 1, 0, {"/items": sure})
 
@@ -68,23 +68,24 @@ FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
 
 
 @pytest.mark.parametrize(
-    ("text", "names", "items", "tail"),
+    ("text", "names", "items", "tail", "total"),
     [
-        pytest.param(BILL, FOUR, CHAIRS, TAIL, id="a subtotal, a tax, a total and a payment below the rows"),
-        pytest.param(BILL, FOUR, CHAIRS[:2], [], id="rows without a sum"),
-        pytest.param(SLIP, TWO, TEA, [("Sum", 7.55), ("VAT", 0.5), ("Cash", 10.0)], id="rows of two fields"),
-        pytest.param(EVEN, TWO, FRUIT, [], id="a row that is the sum of those above by chance"),
-        pytest.param(EVEN, TWO, FRUIT, [("Total", 20.0)], id="a total behind such a row"),
-        pytest.param("Fee  9.00\nFee  9.00\n", TWO, [("Fee", 9.0), ("Fee", 9.0)], [], id="two rows of one amount"),
+        pytest.param(BILL, FOUR, CHAIRS, TAIL, 325.94, id="a subtotal, a tax, a total and a payment below the rows"),
+        pytest.param(BILL, FOUR, CHAIRS[:2], [], 325.94, id="rows without a sum"),
+        pytest.param(SLIP, TWO, TEA, [("Sum", 7.55), ("VAT", 0.5), ("Cash", 10.0)], 7.55, id="rows of two fields"),
+        pytest.param(SLIP, TWO, [*TEA, ("Sum", 7.55)], [], None, id="a list of all amounts"),
+        pytest.param(EVEN, TWO, FRUIT, [], 20.0, id="a row that is the sum of those above by chance"),
+        pytest.param(EVEN, TWO, FRUIT, [("Total", 20.0)], 20.0, id="a total behind such a row"),
+        pytest.param("Fee  9.00\nFee  9.00\n", TWO, [("Fee", 9.0), ("Fee", 9.0)], [], 9.0, id="two rows alike"),
     ],
 )
 def test_sums_of_the_rows_above_and_what_stands_below_them_are_no_rows(
-    text: str, names: tuple[str, ...], items: list[Row], tail: list[Row]
+    text: str, names: tuple[str, ...], items: list[Row], tail: list[Row], total: float | None
 ) -> None:
     form = form_of(*names)
-    found = without_sum_rows(form, read(form, text, items + tail, names), text)
+    found = without_sum_rows(form, read(form, text, items + tail, names, total), text)
     assert json.loads(found.record)["items"] == [dict(zip(names, row, strict=True)) for row in items]
-    assert {at.split("/")[2] for at in found.leaves} == {str(at) for at in range(len(items))}
+    assert {at.split("/")[2] for at in found.leaves if at != "/total"} == {str(at) for at in range(len(items))}
     assert len(found.rows) == len(items)
 
 
