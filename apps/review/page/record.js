@@ -115,7 +115,7 @@ function List({ place, page }) {
 function OtherRows({ place, page }) {
   const rows = JSON.parse(place.leaf.length.other);
   const words = (row) => (row !== null && typeof row === "object" ? Object.values(row) : [row]).filter((one) => one !== null).map((one) => (typeof one === "object" ? JSON.stringify(one) : String(one))).join(" · ");
-  return html`<details class="length others"><summary>Another reading has ${rows.length === 1 ? "1 row" : `${rows.length} rows`}
+  return html`<details class="length others"><summary>Another reading has ${rows.length === 1 ? "1 row" : `${rows.length} rows`}${" "}
       <button type="button" class="small" onClick=${(event) => { event.preventDefault(); page.takeRows(place); }}>Take ${rows.length === 1 ? "it" : "them"}<span class="hidden"> for ${titleOf(place)}</span></button></summary>
     <ol>${rows.map((row) => html`<li><bdi>${words(row)}</bdi></li>`)}</ol></details>`;
 }
