@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,34 +31,24 @@ DRAWN = (
 )  # fmt: skip
 
 
-def report_arguments(description: str | None, **numbers: int) -> argparse.Namespace:
-    """The arguments of a report: sets, limit, model and device, and more numbers with their defaults."""
+def report_arguments(description: str | None) -> argparse.Namespace:
+    """The arguments of a report: sets, limit, model and device."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them")
     parser.add_argument("--limit", type=int, default=20, help="documents of each set")
     parser.add_argument("--model", default="default")
     parser.add_argument("--device", default="auto")
-    for name, usual in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=usual)
     return parser.parse_args()
 
 
 def read_sets(
-    paths: Sequence[Path], limit: int, wanted: Callable[[LabelledSet], bool] = lambda _: True, draw: int | None = None
+    paths: Sequence[Path], limit: int, wanted: Callable[[LabelledSet], bool] = lambda _: True
 ) -> Iterator[tuple[LabelledSet, list[OpenedInput]]]:
-    """The wanted sets, each with at most `limit` documents, held back if the weights train on it, and these parsed.
-
-    The first documents count, or with a `draw` the part of this number of the documents in an order drawn by seed.
-    """
+    """The wanted sets, each with its first documents, held back if the weights train on it, and these parsed."""
     recipe = load_recipe()
     with ParserPool(1) as pool:
         for labelled in (one for path in paths for one in find_sets(path) if wanted(one)):
-            chosen = held_back_part(labelled, recipe)
-            if draw is not None:
-                files = [line["file"] for line in chosen.truths]
-                random.Random(labelled.name).shuffle(files)
-                chosen = chosen.select((files * (draw + 1))[draw * limit : (draw + 1) * limit])
-            chosen = chosen.select(limit=limit)
+            chosen = held_back_part(labelled, recipe).select(limit=limit)
             yield chosen, list(read_set(chosen, pool))
 
 

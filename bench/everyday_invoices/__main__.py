@@ -24,7 +24,6 @@ from bench.everyday_invoices import open_layouts
 from bench.everyday_invoices.bill import HERE
 from bench.everyday_invoices.paper import Document
 from bench.everyday_invoices.sealed import layouts as sealed_layouts
-from bench.held_back_report import read_with
 from bench.list_layouts.writing import scan
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
@@ -105,6 +104,9 @@ def main() -> None:
     if not asked.score:
         print(f"{asked.out}: sha256 of truth and texts {digest}")
         return
+    # Only here, as the layouts are drawn without a model.
+    from bench.held_back_report import read_with
+
     labelled = load_set(asked.out)
     found, seconds = read_with(asked.model, [labelled], device=asked.device)
     print("\n".join(score(labelled, found[labelled.name])[-5 if asked.sealed else 0 :]))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.labelled_sets import DRAWN
 from tests.support.tiny_network import VOCABULARY, tiny_network
 from training.recipe import is_held_back, load_recipe
 from training.whole_model import save_network
@@ -25,6 +26,12 @@ def letters(folder: Path, count: int) -> list[str]:
     lines = [json.dumps({"file": file, "truth": {"author": "Anna"}}) for file in files]
     (folder / "truth.jsonl").write_text("".join(line + "\n" for line in lines))
     return files
+
+
+def test_the_sets_that_were_drawn_train_and_are_twelve() -> None:
+    recipe = load_recipe()
+    assert len({*DRAWN}) == 12
+    assert {*DRAWN} <= recipe.sets.keys() - {*recipe.left_out}
 
 
 def test_a_set_that_trains_counts_with_its_documents_held_back_and_others_whole(
