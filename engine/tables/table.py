@@ -296,7 +296,9 @@ def _head(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[lis
         return (above, grid.first) if above else ([grid.first], first)
     below = {_words(lines[at], text) for at in range(first, grid.until) if not is_row(at)}
     begun = Counter(words[0] for words in below)
-    others = {at: _words(lines[at], text) for at in range(floor, first) if not _fills(cells(at), usual)}
+    # A line that begins with a label may fill all columns of a narrow table.
+    every = {at: _words(lines[at], text) for at in range(floor, first)}
+    others = {at: words for at, words in every.items() if words[0][-1] == ":" or not _fills(cells(at), usual)}
     alike = {at for at, words in others.items() if begun[words[0]] - (words in below) >= TABLE_LIKE_HEADINGS}
     return head_lines(lines, grid, first, floor, cells, forms, alike), first
 

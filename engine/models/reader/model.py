@@ -57,6 +57,7 @@ from cinnabar.engine.models.reader.tables.lists import (
     with_missed_rows,
     write_cell,
 )
+from cinnabar.engine.models.reader.tables.parents import with_parents
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Filler, Passage
 from cinnabar.engine.settings import DEFAULT, Precision, in_precision
@@ -267,7 +268,8 @@ class ExtractiveReader:
         told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in rows_of_items(matched).items()}
         if len(told) == len(form.arrays):
             # No window needs to be asked for rows.
-            return _match_rows(nest_rows(form, [told[array.index] for array in form.arrays]), matched)
+            anchors = with_parents(form, [told[array.index] for array in form.arrays], matched, memory.passage.text)
+            return _match_rows(nest_rows(form, anchors), matched)
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
         least = min(config.rows.least, config.rows.refused, config.doubtful_rows.least)
@@ -296,6 +298,8 @@ class ExtractiveReader:
                 starts_of_array = [(one.stretch[0], one.chance) for one in listed[array.index]]
             anchors.append(starts_of_array)
             refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
+        if config.applies("bound_tables"):
+            anchors = with_parents(form, anchors, matched, memory.passage.text)
         only = only_list(form) if config.applies("single_item") else None
         if only is not None and only.index not in listed and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))

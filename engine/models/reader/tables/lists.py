@@ -204,7 +204,8 @@ def _try_table(asked: ListFields, table: PrintedTable, whole: PrintedTable, memo
     """
     if len(asked.slots) < 2 or len(whole.heads) > LIST_COLUMNS:
         return None
-    if _is_running_text(table, memory.passage.text, asked.config):
+    # Rows below headings of one kind are no running text.
+    if len(whole.heads) == len(table.heads) and _is_running_text(table, memory.passage.text, asked.config):
         return None
     signs = column_features(asked, whole, memory)
     if signs is None:
