@@ -204,14 +204,15 @@ def _try_table(asked: ListFields, table: PrintedTable, whole: PrintedTable, memo
     """
     if len(asked.slots) < 2 or len(whole.heads) > LIST_COLUMNS:
         return None
-    # Rows below headings of one kind are no running text.
-    if len(whole.heads) == len(table.heads) and _is_running_text(table, memory.passage.text, asked.config):
+    has_groups = len({slot.path.count("/*/") for slot in asked.slots}) > 1
+    # Rows below headings of one kind are no running text for a list of groups with their rows.
+    is_grouped = has_groups and len(whole.heads) > len(table.heads)
+    if not is_grouped and _is_running_text(table, memory.passage.text, asked.config):
         return None
     signs = column_features(asked, whole, memory)
     if signs is None:
         return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
-    has_groups = len({slot.path.count("/*/") for slot in asked.slots}) > 1
     matched = match_columns(signs, chosen, asked.config)
     if asked.beside is not None and min(*matched.matches, *matched.chances) < asked.config.known:
         matched = match_columns(
