@@ -24,6 +24,8 @@ IN_RANGE, SIGN = "in_range", "sign_beside"
 SIGN_DROPPED = "sign_dropped"
 #: The flag of a value that stands among the receivers of a mail.
 RECEIVER = "mail_receiver"
+#: The flags of a party that was read from beside its name or another's term, and of one in two roles.
+OTHER_PARTY, TWO_ROLES = "other_party", "two_roles"
 #: The flags of a number in another unit, on another base (per hundred, in thousands), and of a share in percent.
 OTHER_UNIT, OTHER_BASE = "other_unit", "other_base"
 #: The flags of a text that is not in the form that its description asks for, and of one for which it asks for null.
@@ -31,6 +33,6 @@ NOT_AS_TOLD, NULL_AS_TOLD = "not_as_told", "null_as_told"
 #: The flags of values.
 FLAGS = frozenset(
     {CONTRADICTED, ANSWERED, UNSTATED, STATED, OTHER_LABEL, IN_THE_FUTURE, ENDS_BEFORE_START, OF_PERIOD,
-     NOT_SHOWN, BELOW_HEAD, ACCOUNT, CODE, CUT, IN_RANGE, SIGN, SIGN_DROPPED, RECEIVER, OTHER_UNIT, OTHER_BASE,
-     NOT_AS_TOLD, NULL_AS_TOLD}
+     NOT_SHOWN, BELOW_HEAD, ACCOUNT, CODE, CUT, IN_RANGE, SIGN, SIGN_DROPPED, RECEIVER, OTHER_PARTY, TWO_ROLES,
+     OTHER_UNIT, OTHER_BASE, NOT_AS_TOLD, NULL_AS_TOLD}
 )  # fmt: skip

@@ -22,6 +22,7 @@ from cinnabar.extraction.filling.surroundings import (
     empties,
     ends,
     numbers,
+    parties,
     speakers,
     told,
     units,
@@ -37,7 +38,7 @@ from cinnabar.schemas.form.form import Form
 KINDS: tuple[Kind, ...] = (
     *empties.EMPTIES, *columns.COLUMNS, *answers.ANSWERS, *currencies.CURRENCIES, *numbers.NUMBERS, *dates.DATES,
     *ends.ENDS,
-    *speakers.SPEAKERS,
+    *speakers.SPEAKERS, *parties.PARTIES,
 )  # fmt: skip
 #: Those that are asked afterwards: a sign or an end of a range leaves the number its unit.
 KINDS_OF_UNITS: tuple[Kind, ...] = (*units.UNITS, *currencies.AMOUNTS)

@@ -134,6 +134,23 @@ class HeadingPriorConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class PartyPriorConfig:
+    """A party's name stands before the term that defines it (party_prior.py)."""
+
+    #: How much likelier a value starts at the name before the term that is its field's.
+    own: float = 6.0
+    #: How much likelier it starts in what stands between that name and the term.
+    within: float = 2.0
+    #: How much less likely it starts at another party, at who represents one, or at a term.
+    others: float = 4.0
+    #: The least similarity of a term and a field, and of the best of those that are left when others are sure.
+    least: float = 0.6
+    left: float = 0.3
+    #: Terms and fields whose similarity is within this of the largest one share a claim.
+    alike: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
 class ExamplePriorConfig:
     """A value looks like the schema's examples (priors.py).
 
@@ -361,6 +378,7 @@ class PriorConfig:
     table_prior: TablePriorConfig = TablePriorConfig()
     list_prior: ListPriorConfig = ListPriorConfig()
     heading_prior: HeadingPriorConfig = HeadingPriorConfig()
+    party_prior: PartyPriorConfig = PartyPriorConfig()
     example_prior: ExamplePriorConfig = ExamplePriorConfig()
     absence_prior: AbsencePriorConfig = AbsencePriorConfig()
     doubtful_rows: DoubtfulRowsConfig = DoubtfulRowsConfig()

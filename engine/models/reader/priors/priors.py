@@ -29,6 +29,7 @@ from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.engine.models.reader.priors.heading_prior import heading_prior
 from cinnabar.engine.models.reader.priors.list_prior import list_prior
 from cinnabar.engine.models.reader.priors.name_matching import Floats
+from cinnabar.engine.models.reader.priors.party_prior import party_prior
 from cinnabar.engine.models.reader.priors.prior import Prior, PriorInput, PriorScores, fields_of_record
 from cinnabar.engine.models.reader.priors.tables import table_prior
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
@@ -142,6 +143,7 @@ PRIORS: dict[str, Prior] = {
     "table_prior": table_prior,
     "list_prior": list_prior,
     "heading_prior": heading_prior,
+    "party_prior": party_prior,
     "example_prior": example_prior,
 }
 

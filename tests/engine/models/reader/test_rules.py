@@ -26,7 +26,8 @@ FORM = form_of(
     notes={"type": "array", "items": {"type": "string"}},
 )  # fmt: skip
 GOODS = f"{TABLE}3          C-9              4.00\n"
-PAGE = f"Number: CD-7/21\n\nBuyer\nwater\nstone\n\n{GOODS}\nNotes:\n- paper\n- glass\n"
+PARTY_PAGE = 'Stone ("Buyer") and Paper ("Seller") agree.'
+PAGE = f"Number: CD-7/21\n\nBuyer\nwater\nstone\n\n{GOODS}\nNotes:\n- paper\n- glass\n\n{PARTY_PAGE}\n"
 OF_ROWS = ("list_prior", "doubtful_rows", "single_item", "bound_tables")
 OF_CHOICES = ("printed_options", "described_options")
 

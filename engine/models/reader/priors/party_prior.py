@@ -1,0 +1,110 @@
+"""Party prior: a party's name stands before the term that defines it, as in `X ("Seller") and Y ("Buyer")`.
+
+The network reads a bracket as a label of what follows. The prior matches the defined terms of a page to the names of
+fields and objects: their values start at the name before the term, not at another party, nor at who represents it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+
+import numpy as np
+
+from cinnabar.engine.models.reader.priors.config import NameMatchingConfig, PartyPriorConfig
+from cinnabar.engine.models.reader.priors.heading_prior import objects_of
+from cinnabar.engine.models.reader.priors.name_matching import (
+    FieldNames,
+    Floats,
+    NameSimilarity,
+    WordVectors,
+    words_in,
+)
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores, fields_of_record
+from cinnabar.engine.readings.defined_terms import DefinedTerm, defined_terms, representations
+from cinnabar.engine.readings.letter_parties import letter_parties
+
+_UMLAUT = re.compile("([aou])e")
+
+
+def party_prior(given: PriorInput) -> PriorScores:
+    """Returns the scores of fields and objects by the defined terms that have their names: -others to own."""
+    plain = {slot.path for slot in given.form.slots if slot.kind == "string" and not (slot.pattern or slot.options)}
+    fields = {path: own for path, own in fields_of_record(given.form).items() if path in plain}
+    objects = {path: FieldNames(own.names, ()) for path, own in objects_of(given.form).items()}
+    asked = {path: _spelled(own) for path, own in {**fields, **objects}.items()}
+    terms = [*letter_parties(given.page.text), *defined_terms(given.page.text)] if asked else []
+    if not terms:
+        return PriorScores()
+    config, page = given.config.party_prior, given.page
+    claims = _claims([*asked.values()], terms, page.words, given.config.name_matching, config)
+    if not claims.any():
+        return PriorScores()
+    own = {
+        path: _scores(row, terms, min(map(len, asked[path].names)), given, config)
+        for path, row in zip(asked, claims, strict=True)
+        if row.any()
+    }
+    return PriorScores(
+        values={path: scores for path, scores in own.items() if path not in objects},
+        objects={path: scores for path, scores in own.items() if path in objects},
+    )
+
+
+def _spelled(asked: FieldNames) -> FieldNames:
+    """Returns the names also with umlauts, which names in a schema often lack: "kaeufer"."""
+    umlauts = [tuple(_UMLAUT.sub(lambda two: "äöü"["aou".index(two[1])], word) for word in own) for own in asked.names]
+    return FieldNames(tuple(dict.fromkeys((*asked.names, *umlauts))), asked.note)
+
+
+def _claims(
+    asked: list[FieldNames],
+    terms: list[DefinedTerm],
+    words: WordVectors,
+    matching: NameMatchingConfig,
+    config: PartyPriorConfig,
+) -> Floats:
+    """Returns how surely each of F names is that of each of T terms, 0 but for its best ones: [F, T]."""
+    defined = [words_in(term.words) for term in terms]
+    names = {name for one in asked for name in one.names}
+    naming = NameSimilarity(names, {one.note for one in asked}, defined, words, matching)
+    at = [naming.cells.index(own) for own in defined]
+    alike = np.stack([naming.match_field(one) for one in asked])[:, at]
+    whole = np.stack([np.max([naming.shares(name)[1] for name in one.names], 0) for one in asked])[:, at]
+    best = alike >= alike.max(1, keepdims=True) - config.alike
+    # "seller_address" has the whole word "Seller", "contractor" not that of "Subcontractor".
+    beaten = (alike < alike.max(0) - config.alike) & (whole < 1)
+    claims: Floats = np.where(best & ~beaten & (alike >= config.least), alike, 0.0)
+    # If other names are sure, the best of what is left may be less sure.
+    left = best & (alike >= alike.max(0)) & ~claims.any(1, keepdims=True) & ~claims.any(0)
+    return np.where(left & (alike >= config.left), alike, claims) if claims.any() else claims
+
+
+def _scores(
+    claims: Floats, terms: list[DefinedTerm], length: int, given: PriorInput, config: PartyPriorConfig
+) -> Floats:
+    """Returns the scores of one field at each of T pieces by its claims on the terms; its name has `length` words."""
+    pieces, sure = given.page.columns.pieces, float(claims.max())
+    scores = np.zeros(len(pieces), np.float32)
+
+    def pieces_of(start: int, end: int) -> slice:
+        return slice(pieces.at(start), pieces.at(end - 1) + 1 if start < end else 0)
+
+    for term, claim in zip(terms, claims.tolist(), strict=True):
+        if not claim:
+            scores[pieces_of(*term.party)] = -config.others * sure
+    more = False
+    for term, claim in zip(terms, claims.tolist(), strict=True):
+        if claim:
+            # "seller_address" is somewhere behind the name, "seller_representative" in a clause.
+            more = length > len(words_in(term.words))
+            scores[pieces_of(*term.party)] = config.within * claim
+            scores[pieces.at(term.party[0])] = (config.within if more else config.own) * claim
+    claimed = [term for term, claim in zip(terms, claims.tolist(), strict=True) if claim]
+    for start, end in representations(given.page.text):
+        behind = bisect_left(claimed, start, key=lambda term: term.at[1])
+        own = any(one.party[1] <= start <= one.at[1] + 2 for one in claimed[max(0, behind - 1) : behind + 1])
+        scores[pieces_of(start, end)] = config.within * sure if more and own else -config.others * sure
+    for term in terms:
+        scores[pieces_of(*term.at)] = -config.others * sure
+    return scores

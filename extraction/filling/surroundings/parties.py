@@ -1,0 +1,105 @@
+"""Parties: who a defined term names, and one name in two roles that exclude each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+
+from cinnabar.engine.models.reader.inputs.questions import form_questions
+from cinnabar.engine.readings.defined_terms import DefinedTerm, defined_terms, representations
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span, label_texts
+from cinnabar.extraction.filling.surroundings.flags import OTHER_PARTY, TWO_ROLES
+from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, LONGEST_REGION
+from cinnabar.schemas.form.form import Slot
+
+# How much of a term stands in a field's name: all of the name, a part of it, but for an ending.
+_WHOLE, _PART, _ENDING = 3, 2, 1
+# Endings of those who act: the fewest letters of such a word.
+_ACTS = re.compile(r"\w{3,}(?:er|or|eur|eure|ant|aire|in|rice|ore|nte|[aeio]dor|ador|ee|é)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4)
+def _terms(text: str) -> tuple[tuple[DefinedTerm, ...], tuple[Span, ...]]:
+    begun = text[:LONGEST_REGION]
+    return tuple(defined_terms(begun)), tuple(representations(begun))
+
+
+def _party(one: Beside) -> Effect | None:
+    """A party is the name before its term: not the one behind it, no other party, not half of the name."""
+    if not _is_name(one.slot) or not isinstance(one.value, str) or not one.spans:
+        return None
+    terms, clauses = _terms(one.document.text)
+    likeness = {term: _likeness(term.words, one.asked.label, one.slot.path) for term in terms}
+    most = max(likeness.values(), default=0)
+    own = [term for term in terms if likeness[term] == most]
+    if not most or len({term.name for term in own}) > 1 or _is_sibling(one, own[0].words, most):
+        return None
+    (start, end), name, text = (one.spans[0][0], one.spans[-1][1]), own[0].name, one.document.text
+    if any(_within(start, term.party) for term in terms if term.name != name):
+        return Effect(OTHER_PARTY) if most == _PART else _named(one, name)
+    if most == _PART:
+        return None
+    if any(_within(start, other) for other in (*clauses, *(term.at for term in own))):
+        return _named(one, name)
+    if not _within(start, name) or name[1] <= end <= own[0].at[0]:
+        return None
+    return None if end < name[1] and not text[end].isspace() else _named(one, (start, name[1]))
+
+
+def _named(one: Beside, name: Span) -> Effect:
+    told = json.dumps(" ".join(one.document.text[slice(*name)].split()), ensure_ascii=False)
+    return Effect(OTHER_PARTY, told, (name,), CORRECTED) if one.slot.accepts(told.encode()) else Effect(OTHER_PARTY)
+
+
+def _is_name(slot: Slot) -> bool:
+    return slot.kind == "string" and not slot.options and not slot.format and not slot.pattern
+
+
+def _is_sibling(one: Beside, term: str, most: int) -> bool:
+    """Returns whether the term is rather that of another field of the form."""
+    return any(
+        _likeness(term, question.label, slot.path) > most
+        for slot, question in zip(one.form.slots, form_questions(one.form).slots, strict=True)
+    )
+
+
+def _likeness(term: str, label: str, path: str) -> int:
+    words, most = term.lower().split(), 0
+    for name in label_texts(label, path):
+        own = re.findall(r"[^\W_]+", name.lower())
+        if own == words:
+            return _WHOLE
+        if {*words} <= {*own}:
+            most = _PART
+        elif len(own) == len(words) and all(_same_but_ending(a, b) for a, b in zip(own, words, strict=True)):
+            most = max(most, _ENDING)
+    return most
+
+
+def _same_but_ending(one: str, other: str) -> bool:
+    stem = max(4, min(len(one), len(other)) - 2)
+    return one[:stem] == other[:stem] and abs(len(one) - len(other)) <= 3
+
+
+def _within(at: int, span: Span) -> bool:
+    return span[0] <= at < span[1]
+
+
+def _two_roles(one: Beside) -> Effect | None:
+    """One name for two fields whose names say two parties is in doubt, in both."""
+    if not _is_name(one.slot) or not isinstance(one.value, str) or not one.leaf.spans:
+        return None
+    alike = (leaf.slot for leaf in one.others.values() if leaf is not one.leaf and leaf.spans == one.leaf.spans)
+    slots = (one.form.slots[slot] for slot in alike if 0 <= slot < len(one.form.slots))
+    return Effect(TWO_ROLES) if any(_exclude(one.slot.path, slot.path) for slot in slots) else None
+
+
+def _exclude(one: str, other: str) -> bool:
+    """Returns whether two paths differ in one word only, and that word says who acts, as of `/seller/name`."""
+    both = [re.findall(r"[^\W_]+", re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", path)) for path in (one, other)]
+    differ = [pair for pair in zip(*both, strict=False) if pair[0] != pair[1]]
+    return len(both[0]) == len(both[1]) and len(differ) == 1 and all(_ACTS.fullmatch(word) for word in differ[0])
+
+
+PARTIES: tuple[Kind, ...] = (_party, _two_roles)
