@@ -1,11 +1,11 @@
 """Measures whether what stands beside a value is read: drawn documents of eight kinds, each beside its control.
 
-    python -m bench surroundings_report [--model auto] [--json] [--record]
+    python -m bench surroundings_report [--model auto] [--json] [--record] [--parties tuning|sealed]
 
 `surroundings.json` has twenty documents of each kind in several languages and formats, and frames that go around them.
 A document has a schema of one field to look at and those of its frame, the trouble (a negation, a unit, a struck text)
 with the right value, and the control: the same without the trouble. A value counts as in doubt if it is null or its
-confidence is below .5.
+confidence is below .5. `parties.json` has sentences that say who is who, half of them with unusual roles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas import compile_schema, load_schema
 
-DOCUMENTS = Path(__file__).with_name("surroundings.json")
+DOCUMENTS, PARTIES = (Path(__file__).with_name(name) for name in ("surroundings.json", "parties.json"))
 #: Below the first a value is in doubt; from the second on a reader takes it as sure.
 DOUBTED, SURE = 0.5, 0.9
 #: The least shares, and the most that are wrong though sure; .92 is .98 of what 5295ebcc told of the controls.
@@ -118,24 +118,51 @@ def file_of(text: str, form: str) -> bytes:
 
 def readings(model: str) -> Iterator[Reading]:
     """Reads each document and its control with this model."""
-    data = json.loads(DOCUMENTS.read_text("utf-8"))
+    data, read = json.loads(DOCUMENTS.read_text("utf-8")), reading(model)
+    for kind, form, frame, (name, *about), body, trouble, right, control, control_right in data["documents"]:
+        head, tail, others = data["frames"][frame]
+        members = {one: field_schema(*own) for one, own in {**others, name: about}.items()}
+        for is_control, inserted, wanted in ((False, trouble, right), (True, control, control_right)):
+            got = read(file_of(head + body.format(inserted) + tail, form), f"page.{form}", members)[name]
+            yield Reading(kind, name, is_control, wanted, *got)
+
+
+def reading(model: str) -> Callable[[bytes, str, dict[str, Any]], dict[str, tuple[Any, float, tuple[str, ...]]]]:
+    """Returns a function that reads a file under the schemas of fields: each value, its confidence and flags."""
     plan = RunPlan.of(model=model, on_missing="guess")
     source, escalation = sources_of(plan, model)
     engine = source.filler(plan.options.effort, plan.options.steps)
     tier = None if escalation is None else escalation.tier(plan.options.effort)
-    for kind, form, frame, (name, *about), body, trouble, right, control, control_right in data["documents"]:
-        head, tail, others = data["frames"][frame]
-        members = {one: field_schema(*own) for one, own in {**others, name: about}.items()}
-        read = load_schema({"type": "object", "properties": members, "required": [*members]})
-        job = Job(compile_schema(read.schema), engine, Validator(read), "guess", tier=tier)
-        for is_control, inserted, wanted in ((False, trouble, right), (True, control, control_right)):
-            document = parse(file_of(head + body.format(inserted) + tail, form), f"page.{form}")
-            (outcome,) = run_batch([OpenedInput(f"page.{form}", document.digest, document)], job).outcomes
-            leaves = outcome.record.leaves if outcome.record else ()
-            leaf = next((leaf for leaf in leaves if leaf.pointer == f"/{name}"), None)
-            got = json.loads(leaf.value) if leaf and leaf.value else None
-            sure, flags = (leaf.confidence, leaf.flags) if leaf else (0.0, ())
-            yield Reading(kind, name, is_control, wanted, got, sure, flags)
+
+    def read(file: bytes, name: str, members: dict[str, Any]) -> dict[str, tuple[Any, float, tuple[str, ...]]]:
+        own = load_schema({"type": "object", "properties": members, "required": [*members]})
+        job = Job(compile_schema(own.schema), engine, Validator(own), "guess", tier=tier)
+        document = parse(file, name)
+        (outcome,) = run_batch([OpenedInput(name, document.digest, document)], job).outcomes
+        found: dict[str, Any] = dict.fromkeys(members, (None, 0.0, ()))
+        for one in outcome.record.leaves if outcome.record else ():
+            found[one.pointer[1:]] = json.loads(one.value or "null"), one.confidence, one.flags
+        return found
+
+    return read
+
+
+def parties(model: str, half: str) -> Iterator[tuple[str, ...]]:
+    """Yields of the sentences of one half by group how many there are, are right, and are wrong at .8 or more."""
+    read, counts = reading(model), dict[str, Counter[str]]()
+    for own, kind, language, text, fields, right in json.loads(PARTIES.read_text("utf-8")):
+        if own == half:
+            members = {name: field_schema(title, note, "str") for name, (title, note) in fields.items()}
+            found = read(text.encode(), "page.txt", members)
+            wrong = [sure for name, (got, sure, _) in found.items() if not _names(got or "", right[name])]
+            for group in (kind, language, "all"):
+                counts.setdefault(group, Counter()).update(all=1, right=not wrong, sure=max(wrong, default=0) >= 0.8)
+    yield from ((group, *(str(own[what]) for what in ("all", "right", "sure"))) for group, own in counts.items())
+
+
+def _names(got: str, right: str) -> bool:
+    """Returns whether this is the name, with a title and an article at most: "Frau Dr. Jutta Wimmer"."""
+    return _letters(got).endswith(_letters(right)) and len(got.split()) <= len(right.split()) + 2
 
 
 def counted(found: Sequence[Reading]) -> dict[str, Counter[str]]:
@@ -163,7 +190,11 @@ def main() -> None:
     parser.add_argument("--model", default="reader")
     parser.add_argument("--json", action="store_true", help="every reading")
     parser.add_argument("--record", action="store_true", help="write the shares to bench/results/surroundings.json")
+    parser.add_argument("--parties", choices=("tuning", "sealed"), help="who is who, in this half of the sentences")
     asked = parser.parse_args()
+    if asked.parties:
+        print(table(("group", "sentences", "right", "wrong at .8"), [*parties(asked.model, asked.parties)]))
+        return
     found = [*readings(asked.model)]
     counts = counted(found)
     if asked.json:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from bench.surroundings_report import DOCUMENTS, Reading, counted, field_schema, file_of
+from bench.surroundings_report import DOCUMENTS, PARTIES, Reading, counted, field_schema, file_of
 from tests.support.cases import each
 
 from cinnabar.extraction.documents.ingest.dispatch import parse
@@ -25,6 +25,14 @@ def test_each_kind_has_at_least_twenty_documents_that_can_be_read_with_and_witho
             parse(file_of(head + body.format(text) + tail, form), f"a.{form}").text for text in (trouble, control)
         )
         assert trouble != control and troubled and plain
+
+
+def test_sixty_sentences_in_three_languages_name_each_party_and_half_of_them_are_sealed() -> None:
+    sentences = json.loads(PARTIES.read_text("utf-8"))
+    groups = Counter((half, kind, language) for half, kind, language, *_ in sentences)
+    assert len(sentences) == 60 and {*groups.values()} == {5} and len(groups) == 12
+    for *_, text, fields, right in sentences:
+        assert fields.keys() == right.keys() and all(name in text for name in right.values())
 
 
 @each(
