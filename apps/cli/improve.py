@@ -258,12 +258,17 @@ def _show(improvement: Improvement, schema: str, out: Path) -> None:
     standard_output().print(table(("field", "values", "f1 before", "f1 after", ""), rows))
     print(
         f"F1 of {improvement.documents} corrected documents, each read by a model that was not trained on it:"
-        f" {improvement.before:.2f} before, {improvement.after:.2f} after ({improvement.seconds:.0f} s)"
+        f" {improvement.before:.2f} before, {improvement.after:.2f} after ({improvement.seconds:.0f} s); of other such"
+        f" documents {improvement.gain[0]:+.2f} to {improvement.gain[1]:+.2f} is likely"
     )
-    for pointer, upper in improvement.preferred.items():
-        print(f"once it is kept, {'the language model' if upper else 'the reader'} has the last word on {pointer}")
+    if (told := improvement.confidence) is not None:
+        use = "fitted anew" if told.better else "left as it is"
+        print(
+            f"confidence, {use}: off by {told.before:.0%} before, {told.after:.0%} after a fit on other documents"
+            f" ({told.low:.0%} to {told.high:.0%} is likely)"
+        )
     name = f"{schema} --out {out}"
-    if improvement.better or (improvement.preferred and not improvement.tells):
+    if improvement.better or (told is not None and told.better and not improvement.tells):
         print(f"use it from the next run on: cinnabar improve {name} --keep   (or --discard)")
     else:
         few = f"not better on these {improvement.documents} documents, but so few cannot tell"

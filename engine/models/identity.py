@@ -26,8 +26,6 @@ from cinnabar.errors import ModelError, UsageError
 SHIPPED = Path(__file__).parents[1] / "weights" / "reader"
 #: The file of a model's folder that says what its probabilities are worth (engine/models/reader/calibration.py).
 CALIBRATION = "calibration.json"
-#: The version of the reader's rules that its shipped calibration was compared with and stands (training/log.md).
-COMPARED = 55
 # Of the text that a fingerprint of weights is the hash of.
 _FORMAT = 1
 
@@ -83,7 +81,7 @@ def stale_calibration(name: str | Path, part: str = "reader") -> str | None:
         fitted = json.loads(path.read_text(encoding="utf-8"))["values_version"]
     except (OSError, ValueError, KeyError, TypeError):
         return None  # there is none, or loading it says what is wrong with it
-    if values_version(part) in (fitted, COMPARED if str(name) == "default" else None):
+    if fitted == values_version(part):
         return None
     advice = "make calibrate" if str(name) == "default" else "python -m training.calibrate"
     return (

@@ -249,15 +249,18 @@ def model_source(
 
 
 def _renew_calibration(name: str) -> None:
-    """Puts our calibration beside a release whose own is for other weights, as when an earlier version fetched it."""
+    """Puts our calibration beside a release whose own is for other weights, or is ours of earlier rules."""
     folder = checkpoint_folder(name)
     # What is no calibration, or in a folder that nobody may write to, is told when it is loaded.
     with suppress(OSError, ValueError, KeyError, TypeError):
-        fitted_for = json.loads((folder / CALIBRATION).read_text("utf-8"))["model"]
-        if fitted_for != checkpoint_fingerprint(folder):
-            # Cold start: it fetches models, too.
-            from cinnabar.engine.models.language.released import equip_release
+        there = json.loads((folder / CALIBRATION).read_text("utf-8"))
+        # Cold start: it fetches models, too.
+        from cinnabar.engine.models.language.released import equip_release, shipped_with
 
+        ours = json.loads((shipped_with(name) / CALIBRATION).read_text("utf-8"))
+        is_ours = not {*ours["about"].get("sets", ())}.isdisjoint(there["about"].get("sets", ()))
+        earlier = is_ours and there["values_version"] < ours["values_version"]
+        if earlier or there["model"] != checkpoint_fingerprint(folder):
             equip_release(name, folder)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +40,6 @@ from cinnabar.extraction.plan.thresholds import (
     RELEASE_MEMORY,
     RUN_MEMORY,
 )
-from cinnabar.extraction.store.files import write_bytes
 from cinnabar.extraction.store.spelling import began_below, began_with, is_new
 from cinnabar.extras import EXTRAS, check_extra
 
@@ -54,6 +52,10 @@ if TYPE_CHECKING:
 SMALLEST = min(RELEASED, key=lambda name: RELEASED[name].size)
 #: The releases that a new folder begins with: with the smaller one F1 of twelve documents was .455, without it .480.
 BY_ITSELF = frozenset({"qwen2.5-coder-1.5b"})
+
+
+#: What an earlier version kept with a model: on which fields one of both models has the last word.
+_PREFERRED = "preferred.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,6 @@ class Escalation:
     seconds: float | None = None
     #: The release that a new folder begins with, None for a model that the caller named.
     named: str | None = None
-    #: By pointer, whether its value has the last word; see `kept_preferences`.
-    preferred: Mapping[str, bool] = field(default_factory=dict)
 
     def tier(self, effort: str, load: Callable[[], Filler] | None = None) -> Tier:
         """Returns the tier of a job, whose filler is loaded at the first doubt; without `load` it is the source's."""
@@ -81,7 +81,7 @@ class Escalation:
 
         rows, seconds = self.max_list_rows, self.seconds
         load = load or (lambda: self.source.filler(effort, None))
-        return Tier(load, self.threshold, self.prefer_confident, rows, seconds, self.preferred, self.rounds(effort))
+        return Tier(load, self.threshold, self.prefer_confident, rows, seconds, self.rounds(effort))
 
     def rounds(self, effort: str) -> int:
         """Returns how often a document is asked of this model at most.
@@ -139,8 +139,7 @@ def sources_of(
         threshold = setting_of(plan, upper)
     threshold = threshold if plan.below is None else plan.below
     named = plan.escalate_to if auto and plan.escalate_to in RELEASED else None
-    words = kept_preferences(model, plan.escalate_to) if named else {}
-    return source, Escalation(upper, threshold, confident, rows, plan.options.seconds_each, named, words)
+    return source, Escalation(upper, threshold, confident, rows, plan.options.seconds_each, named)
 
 
 def setting_of(plan: RunPlan, upper: Source) -> float:
@@ -172,6 +171,8 @@ def chosen_note(plan: RunPlan, model: str, escalation: Escalation | None) -> str
     if model == AUTO:
         return f"the reader, and {beside}; --model {READER} takes the reader alone, --below sets the share"
     beside = f", with {beside}" if beside else ""
+    if (Path(model) / _PREFERRED).is_file():
+        beside += "; the fields on which one of the two had the last word are as any other now"
     return f"model {model}, kept by `improve`{beside}; --model default takes the shipped one"
 
 
@@ -270,21 +271,3 @@ def _check_models(plan: RunPlan, model: str) -> None:
         raise UsageError(f"--budget: expected mercury-2 or openai:NAME with it, got the model {model}")
     if plan.options.steps is not None and is_remote(model):
         raise UsageError(f"steps: {model} has none to be set; see --effort")
-
-
-#: The file of a kept model that names them.
-_FILE = "preferred.json"
-
-
-def keep_preferred(folder: Path, upper: str | None, by_pointer: Mapping[str, bool]) -> None:
-    """Keeps with a model, by pointer, whether the language model `upper` has the last word beside it."""
-    write_bytes(folder / _FILE, json.dumps({"model": upper, "fields": by_pointer}).encode())
-
-
-def kept_preferences(folder: str, upper: str) -> dict[str, bool]:
-    """Returns what is kept with the model in a folder for this language model; {} if nothing is."""
-    try:
-        kept = json.loads((Path(folder) / _FILE).read_text(encoding="utf-8"))
-        return {str(at): bool(one) for at, one in kept["fields"].items()} if kept["model"] == upper else {}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}

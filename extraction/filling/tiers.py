@@ -60,8 +60,8 @@ class Tier:
     prefer_confident: whether its value counts only if its confidence is higher, since both models are calibrated; then
     a document is escalated of which less than the share `threshold` is likely right.
     max_list_rows: the most rows of a list that such a model is asked for, None for any number. seconds: of its work on
-    a document. preferred: by pointer, whether its value counts in any case, or never (`prefer_confident_record`).
-    rounds: how often it is asked: with 0 the first model's record stands, with 2 what it doubts is asked once more.
+    a document. rounds: how often it is asked: with 0 the first model's record stands, with 2 what it doubts is asked
+    once more.
     """
 
     load: Callable[[], Filler]
@@ -69,7 +69,6 @@ class Tier:
     prefer_confident: bool = False
     max_list_rows: int | None = None
     seconds: float | None = None
-    preferred: Mapping[str, bool] = field(default_factory=dict)
     rounds: int = 1
 
     @property
@@ -159,9 +158,7 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(
-            read, asked, form, frozen, tier.doubted_below, tier.prefer_confident, long, tier.preferred, by_place
-        )
+        raised[at] = _Raised(read, asked, form, frozen, tier.prefer_confident, long, by_place)
         escalated.documents += 1
         unfrozen = lower.filled.leaves.keys() - frozen.keys()
         escalated.fields += sum(1 for at in unfrozen if not lower.facts.holds(at) and not _within(at, long))
@@ -230,12 +227,7 @@ def _unsure_of_worded(form: Form, filled: Filled) -> Filled:
 def is_unknown(filled: Filled) -> bool:
     """Returns whether a model seems not to know the kind of a document: its values are doubtful on the whole."""
     own = [leaf.confidence for leaf in filled.leaves.values() if leaf.origin not in ("known", "fact", "default")]
-    return are_doubtful(own)
-
-
-def are_doubtful(confidences: Collection[float]) -> bool:
-    """Returns whether values are doubtful on the whole; no values are not."""
-    return bool(confidences) and sum(confidences) / len(confidences) < KNOWN_KIND
+    return bool(own) and sum(own) / len(own) < KNOWN_KIND
 
 
 def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
@@ -395,10 +387,8 @@ class _Raised:
     asked: Sequence[AskedChunk]
     form: Form
     frozen: dict[str, str | None]
-    below: float
     prefer_confident: bool
     long: Mapping[str, int]
-    preferred: Mapping[str, bool]
     partial: bool
 
     @property
@@ -440,14 +430,11 @@ class _Raised:
         if self.prefer_confident:
             # Nobody asked for the long lists, so the record has its own ones.
             own = _unsure_of_worded(self.form, own)
-            # Where the first model is sure nobody has measured whose word is better.
-            unsure = {at for at, leaf in own.leaves.items() if _unsure(leaf, self.below)}
-            preferred = {at: one for at, one in self.preferred.items() if at in unsure}
             unasked = frozenset.intersection(*(elsewhere for _, elsewhere in self.asked))
             kept = self.long.keys() | unasked
             settled = {} if self.partial else settled_lists(self.form, text, own, raised, kept)
             both = prefer_confident_record(
-                self.form, own, raised, kept, preferred | settled, NULL_WEIGHT, self.frozen, self.partial
+                self.form, own, raised, kept, settled, NULL_WEIGHT, self.frozen, self.partial
             )
             if not self.partial:
                 both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})

@@ -1,4 +1,4 @@
-"""Predictions for labelled sets, their scores against the truth, and the model that has the last word on each field.
+"""Predictions for labelled sets, and their scores against the truth.
 
 `extraction/learning/scoring.py` defines the figures; over several sets they are means over the sets.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -16,11 +15,9 @@ from typing import Any
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
-from cinnabar.extraction.filling.tiers import are_doubtful
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs, says_something
 from cinnabar.extraction.learning.pairing import Path as FieldPath
 from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spell_path
-from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth, read_set
 from cinnabar.extraction.store.records import Outcome
 
@@ -215,54 +212,6 @@ def prediction_of(outcome: Outcome) -> dict[str, Any]:
         "evidence": {leaf.pointer: leaf.evidence.text for leaf in leaves if leaf.evidence},
         "outcome": outcome.status,
         "code": outcome.code,
-    }
-
-
-def doubtful_pointers(read: Prediction) -> set[str]:
-    """Returns the pointers of the values that the reader is unsure of: all of a document of an unknown kind."""
-    sure = read["confidence"]
-    unknown = are_doubtful(sure.values())
-    return {at for at, one in sure.items() if unknown or one < ESCALATE_BELOW}
-
-
-def read_until(reads: Sequence[OpenedInput], job: Job, end: float) -> dict[str, dict[str, Any]]:
-    """Returns the predictions for these documents, of which none begins after `end` (of time.monotonic)."""
-    found: dict[str, dict[str, Any]] = {}
-    for read in reads:
-        if time.monotonic() < end:
-            found |= answers([read], job)
-    return found
-
-
-def tier_choice(
-    labelled: LabelledSet, reader: Mapping[str, Prediction], language: Mapping[str, Prediction]
-) -> dict[str, bool]:
-    """Returns by pointer whether the language model (True) or the reader is right where the surer of both is wrong.
-
-    A field outside of lists is there if no chance explains in how many documents it is better so. Only values that the
-    reader doubts count, since no run asks for others.
-    """
-    # By pointer, model and whether that is better or worse than the surer value: the number of documents.
-    counts: Counter[tuple[str, bool, bool]] = Counter()
-    for line in labelled.truths:
-        mine, theirs = (predicted.get(line["file"]) for predicted in (reader, language))
-        if mine is None or theirs is None:
-            continue
-        rights = [
-            {leaf.pointer: leaf.right for leaf in leaves_of(line, one["record"], **labelled.options)}
-            for one in (mine, theirs)
-        ]
-        outside = {at for at in doubtful_pointers(mine) if not any(step.isdigit() for step in at.split("/"))}
-        for at in outside & rights[0].keys() & rights[1].keys() & theirs["confidence"].keys():
-            surer = theirs["confidence"][at] > mine["confidence"][at]
-            for upper in (True, False):
-                if rights[upper][at] != rights[surer][at]:
-                    counts[at, upper, rights[upper][at]] += 1
-    return {
-        at: upper
-        for at, upper in sorted({(at, upper) for at, upper, _ in counts})
-        if counts[at, upper, True] > counts[at, upper, False]
-        and more_than_chance(counts[at, upper, True], counts[at, upper, False])
     }
 
 

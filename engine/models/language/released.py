@@ -71,11 +71,15 @@ def fetch_released(
 
 def equip_release(name: str, folder: Path) -> None:
     """Puts what the project ships for a release beside its weights: a calibration."""
-    own = SHIPPED / re.sub(r"\W", "_", name)
-    for path in own.glob("*.json"):
+    for path in shipped_with(name).glob("*.json"):
         place = folder / path.name
         if not place.is_file() or place.read_bytes() != path.read_bytes():
             shutil.copyfile(path, place)
+
+
+def shipped_with(name: str) -> Path:
+    """Returns the folder of what the project ships for a release."""
+    return SHIPPED / re.sub(r"\W", "_", name)
 
 
 def _check_room(name: str, release: Released, working: Path) -> None:

@@ -141,8 +141,6 @@ class Assignment:
         named = self.model.fingerprint
         if self.escalation is not None:
             named = f"{named} {self.escalation.source.fingerprint} {self.escalation.threshold}"
-            if self.escalation.preferred:
-                named += f" {sorted(self.escalation.preferred.items())}"
         return shown_with(named, None if self.examples is None else self.examples.fingerprint)
 
     def _shown(self, source: Source) -> Source:

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import corrected_set
 from cinnabar.extraction.learning.improving import Improvement, Stage
+from cinnabar.extraction.learning.refitting import Refit
 from cinnabar.extraction.run.work.labelled_sets import mark_of
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
@@ -108,15 +110,20 @@ def test_events_tell_the_progress_and_the_result_a_line_each(out: Path, capsys: 
     assert Path(result["model"]) == out / "models" / "bill" / "candidate"
 
 
-def test_a_choice_between_two_models_is_told_and_reason_enough_to_keep_a_model_that_is_as_good(
+def test_before_and_after_are_told_with_a_range_and_a_truer_confidence_is_reason_enough_to_keep_a_model(
     capsys: CaptureResult,
 ) -> None:
-    chosen = {"/kind": True, "/total": False}
-    _show(Improvement(12, 0.66, 0.66, (), "m", False, 9.0, tells=False, preferred=chosen), "bill", Path("out"))
+    truer = Refit(0.21, 0.08, 0.05, 0.12)
+    same = Improvement(12, 0.66, 0.66, (), "m", False, 9.0, tells=False, gain=(-0.03, 0.04), confidence=truer)
+    _show(same, "bill", Path("out"))
     told = capsys.readouterr().out
-    assert "the language model has the last word on /kind" in told and "the reader has the last word on /total" in told
+    assert "0.66 before, 0.66 after (9 s); of other such documents -0.03 to +0.04 is likely" in told
+    assert "fitted anew: off by 21% before, 8% after a fit on other documents (5% to 12% is likely)" in told
     assert "use it from the next run on" in told
-    _show(Improvement(12, 0.66, 0.5, (), "m", False, 9.0, preferred=chosen), "bill", Path("out"))
+    _show(replace(same, confidence=replace(truer, before=0.05)), "bill", Path("out"))
+    told = capsys.readouterr().out
+    assert "left as it is: off by 5% before" in told and "not better" in told
+    _show(replace(same, tells=True), "bill", Path("out"))
     assert "not better" in capsys.readouterr().out
 
 

@@ -290,7 +290,7 @@ def test_a_release_that_an_earlier_version_fetched_gets_the_calibration_of_this_
     shutil.copytree(checkpoint, folder)
     own = shipped / re.sub(r"\W", "_", name)
     own.mkdir(parents=True)
-    of_now = Calibration(fitted, fitted, fitted, checkpoint_fingerprint(folder), values_version=1)
+    of_now = Calibration(fitted, fitted, fitted, checkpoint_fingerprint(folder), {"sets": ["a", "b"]}, values_version=1)
     save_calibration(own, of_now)
     save_calibration(folder, replace(of_now, model="of an earlier version"))
     model_source(name, "cpu")
@@ -298,6 +298,12 @@ def test_a_release_that_an_earlier_version_fetched_gets_the_calibration_of_this_
     save_calibration(folder, mine := replace(of_now, values_version=2))
     model_source(name, "cpu")
     assert load_calibration(folder, of_now.model) == mine, "one that somebody fitted stays"
+    save_calibration(folder, mine := replace(of_now, values_version=0, about={"sets": ["mine"]}))
+    model_source(name, "cpu")
+    assert load_calibration(folder, of_now.model) == mine, "also one of earlier rules, of which a notice tells"
+    save_calibration(folder, replace(of_now, values_version=0, about={"sets": ["a"]}))
+    model_source(name, "cpu")
+    assert load_calibration(folder, of_now.model) == of_now, "ours of earlier rules is renewed"
 
 
 def test_a_folder_of_neither_kind_says_what_is_expected(tmp_path: Path) -> None:

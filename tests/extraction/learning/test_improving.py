@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.fetched_release import NAME, fetched_release
 from tests.support.tiny_network import VOCABULARY, tiny_network
 from training.whole_model import save_network
 
+from cinnabar.engine.models.identity import weights_fingerprint
+from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_calibration, save_calibration
 from cinnabar.engine.training import trainer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.pipeline import OpenedInput
-from cinnabar.extraction.filling.planned_models import kept_preferences
 from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.improving import (
@@ -40,7 +40,6 @@ from cinnabar.extraction.run.work.assignment import (
     models_of,
 )
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
-from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import SchemaSource, load_schema
 
 KINDS = ("letter", "notice")
@@ -154,25 +153,17 @@ def test_other_corrections_begin_anew(tmp_path: Path, wanted: str, monkeypatch: 
 
 
 @pytest.mark.slow
-def test_what_the_folders_language_model_reads_decides_and_is_kept_with_the_candidate(
-    tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
+def test_the_scales_are_fitted_anew_on_what_models_read_that_were_not_trained_on_it(
+    tmp_path: Path, base: Path, wanted: str
 ) -> None:
-    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "fetched"))
-    fetched_release(tmp_path / "fetched")
-    out = tmp_path / "out"
-    out.mkdir()
-    begin_with(out, NAME)
-    monkeypatch.setattr(improving, "doubtful_pointers", lambda one: {"/kind"} if one["file"] == first else set())
-    read: list[Any] = []
-    monkeypatch.setattr(improving, "tier_choice", lambda *told: read.append(told) or {"/kind": True})
-    documents = corrected(out, wanted, 10)
-    first = documents.labelled.truths[0]["file"]
-    found = improve(documents, out, steps=1)
-    ((labelled, after, language),) = read
-    assert (labelled, len(after), [*language]) == (documents.labelled, 10, [first])
-    assert language[first]["record"]["kind"] in KINDS
-    assert found.preferred == {"/kind": True}
-    assert kept_preferences(str(keep_model(out, "post")), NAME) == {"/kind": True}
+    fitted_for, unsure = weights_fingerprint(base), Scale(0.0, {"posterior": 0.1})
+    save_calibration(base, Calibration(unsure, unsure, unsure, fitted_for))
+    found = improve(corrected(tmp_path, wanted), tmp_path, steps=30)
+    (base / "calibration.json").unlink()
+    assert found.confidence is not None and found.confidence.better and found.confidence.after < 0.5
+    kept = load_calibration(Path(found.model), weights_fingerprint(found.model))
+    assert kept is not None and kept.values != unsure and kept.rows == unsure
+    assert found.gain[0] > 0.0
 
 
 @pytest.mark.parametrize(("better", "worse", "tells"), [(0, 0, False), (3, 2, False), (5, 7, False), (1, 9, True)])

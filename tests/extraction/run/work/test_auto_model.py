@@ -18,7 +18,7 @@ from training.whole_model import save_network
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
-from cinnabar.extraction.filling.planned_models import keep_preferred, sources_of
+from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.filling.tiers import MergedRecord, escalate
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
@@ -131,7 +131,7 @@ def test_a_folder_whose_model_is_gone_says_how_to_go_on(
     assert extract("--model", "reader") == 0
 
 
-def test_a_kept_model_reads_with_the_language_model_of_its_folder_and_what_was_measured_of_both(
+def test_a_kept_model_reads_with_the_language_model_of_its_folder_and_drops_what_it_kept_of_fields(
     folder: Path, begun: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin(folder, begun[0])
@@ -142,15 +142,11 @@ def test_a_kept_model_reads_with_the_language_model_of_its_folder_and_what_was_m
     capsys.readouterr()
     assert extract() == 0
     assert f"kept by `improve`, with {NAME} for documents of which it" in capsys.readouterr().err
-    plan = RunPlan.of(["letter.json"], folder / "tables")
-    before = Assignment.of(plan)
-    keep_preferred(kept, NAME, {"/name": True})
-    after = Assignment.of(plan)
-    assert after.escalation is not None and after.escalation.preferred == {"/name": True}
-    assert after.job().tier is not None and after.job().tier.preferred == {"/name": True}
-    assert after.fingerprint != before.fingerprint
-    keep_preferred(kept, "another", {"/name": True})
-    assert Assignment.of(plan).fingerprint == before.fingerprint
+    (kept / "preferred.json").write_text('{"model": "m", "fields": {"/name": true}}')
+    before = Assignment.of(RunPlan.of(["letter.json"], folder / "tables"))
+    assert before.escalation is not None and before.escalation.threshold == 1.0
+    assert extract() == 0
+    assert "the fields on which one of the two had the last word are as any other now" in capsys.readouterr().err
 
 
 def test_a_backfill_asks_both_models_for_new_fields_alone(
