@@ -150,19 +150,29 @@ def drop_unlikely_values(form: Form, filled: Filled) -> Filled:
 
     Items of lists stay, and texts that are to be worded, which are right in many wordings.
     """
-    unlikely: dict[int, list[str]] = {}
+    unlikely = list[str]()
     for pointer, leaf in filled.leaves.items():
         read = leaf.origin in ("copied", "chosen", "generated") and not leaf.missing and leaf.text != "null"
         if not read or leaf.slot < 0 or leaf.confidence >= LEAST_VALUE or pointer in filled.rows:
             continue
         slot = form.slots[leaf.slot]
         if slot.nullable and not slot.written:
-            unlikely.setdefault(leaf.slot, []).append(pointer)
+            unlikely.append(pointer)
+    return with_nulls(form, filled, unlikely)
+
+
+def with_nulls(form: Form, filled: Filled, pointers: Sequence[str]) -> Filled:
+    """Returns the record with null at these pointers, or without them where null is no value; not if its schema
+    refuses that."""
+    by_slot: dict[int, list[str]] = {}
+    for pointer in pointers:
+        by_slot.setdefault(filled.leaves[pointer].slot, []).append(pointer)
     leaves, record = dict(filled.leaves), filled.record
-    for pointers in unlikely.values():
-        if (text := _without(form, record, pointers, True)) is not None:
+    for slot, own in by_slot.items():
+        nullable = form.slots[slot].nullable
+        if (text := _without(form, record, own, nullable)) is not None:
             record = text
-            leaves |= {pointer: _absent(leaves[pointer], True) for pointer in pointers}
+            leaves |= {pointer: _absent(leaves[pointer], nullable) for pointer in own}
     return replace(filled, record=record, leaves=leaves)
 
 

@@ -136,9 +136,9 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
         for fold in range(_FOLDS):
             inside = folds[own] != fold
             if not inside.all():
-                scale = _fitted(signs, table[inside], right[inside], weight[inside], before, least)
+                scale = fitted_scale(signs, table[inside], right[inside], weight[inside], before, least)
                 crossed[own[~inside]] = [scale.confidence(seen[at].signs) for at in own[~inside]]
-        scales[family] = _fitted(signs, table, right, weight, before, least)
+        scales[family] = fitted_scale(signs, table, right, weight, before, least)
     counts = Counter(one.family for one in seen)
     about = {"sets": names, "leaves": counts["values"] + counts["absences"], "lists": counts["lists"]}
     lists = scales["lists"] if counts["lists"] or (prior and prior.lists) else None
@@ -148,7 +148,7 @@ def fit(seen: Sequence[Observation], model: str, prior: Calibration | None = Non
     )
 
 
-def _fitted(
+def fitted_scale(
     names: Sequence[str],
     table: npt.NDArray[np.float64],
     right: npt.NDArray[np.float64],

@@ -15,7 +15,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
 
-from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.engine.work_time import answer_within, part
@@ -32,6 +31,7 @@ from cinnabar.extraction.filling.records.list_evidence import (
     without_sum_rows,
 )
 from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
+from cinnabar.extraction.filling.records.weighing import weighed
 from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
@@ -40,10 +40,6 @@ from cinnabar.schemas.pointers import above, escape, lies_within
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The mean confidence below which a model does not know a kind of document, and one that no value has.
 KNOWN_KIND, ANY_CONFIDENCE = 0.5, 1.01
-#: What the reader's confidence that there is no value weighs against a language model's value: of kinds that it has not
-#: learned the reader overlooks much. F1 of 26 such sets, three documents of each, beside whole records of 1.5B: .721
-#: with .6, .720 with .7, .711 with .8, .694 with 1; .695 without the reader.
-NULL_WEIGHT = 0.6
 #: Values that a language model is less sure of are asked once more with the effort `high`.
 ASKED_AGAIN = 0.6
 _T = TypeVar("_T")
@@ -433,10 +429,8 @@ class _Raised:
             unasked = frozenset.intersection(*(elsewhere for _, elsewhere in self.asked))
             kept = self.long.keys() | unasked
             settled = {} if self.partial else settled_lists(self.form, text, own, raised, kept)
-            both = prefer_confident_record(
-                self.form, own, raised, kept, settled, NULL_WEIGHT, self.frozen, self.partial
-            )
+            both = prefer_confident_record(self.form, own, raised, kept, settled, self.partial)
             if not self.partial:
                 both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
-            raised = drop_unlikely_values(self.form, both)
+            raised = weighed(self.form, both, own, raised, self.frozen, kept)
         return with_facts(self.form, raised, self.lower.facts)

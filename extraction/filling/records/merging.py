@@ -32,6 +32,7 @@ from cinnabar.extraction.filling.records.repeats import (
     spans_of,
     without_repeats,
 )
+from cinnabar.extraction.filling.records.weighing import has_value
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import accept, walk_lists
@@ -39,8 +40,6 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
-#: The most confidence that comes of two readings that agree.
-AGREED = 0.98
 #: A list of a first reading that is less sure is not kept for having more items than that of a second one.
 LIKELY_LIST = 0.5
 
@@ -79,9 +78,7 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     )
 
 
-def _join_chunks(
-    form: Form, filled_chunks: Sequence[tuple[Chunk, Filled]], facts: frozenset[int]
-) -> RecordPart | None:
+def _join_chunks(form: Form, filled_chunks: Sequence[tuple[Chunk, Filled]], facts: frozenset[int]) -> RecordPart | None:
     """Returns what these chunks found, None if there are none; the rows of lists of `facts` are those of the first."""
     merged: RecordPart | None = None
     before = 0
@@ -157,9 +154,7 @@ def _pairs(before: list[FoundRow], after: list[FoundRow], start: int, end: int) 
     Rows with one anchor pair first. Then rows pair if at least half of their values were read at the same places: a
     chunk that begins within a row takes the rest of it for a row with another anchor.
     """
-    extents = {
-        at: spans for at, row in enumerate(before) if _reaches(row, spans := spans_of(row.part), start)
-    }
+    extents = {at: spans for at, row in enumerate(before) if _reaches(row, spans := spans_of(row.part), start)}
     others = {at: spans_of(row.part) for at, row in enumerate(after) if row.anchor < end}
     same: dict[int, int] = {}
     free = defaultdict(list)
@@ -273,8 +268,6 @@ def _value(slot: Slot, leaf: Leaf | None) -> WrittenValue:
 
 
 _T = TypeVar("_T")
-#: The origins of values that no model read.
-_TOLD = {"known", "fact", "default", "minimal"}
 #: Marks a property that is left out.
 _OUT = object()
 
@@ -285,15 +278,12 @@ def prefer_confident_record(
     other: Filled,
     kept: Collection[str] = (),
     preferred: Mapping[str, bool] | None = None,
-    null_weight: float = 1.0,
-    told: Collection[str] = (),
     partial: bool = False,
 ) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
 
-    null_weight: of the first one's confidences that there is no value, where the second one has one. told: the places
-    of values that the second reading was told by the first one, with which it thus does not agree. partial: whether the
-    second one has read parts of the document alone: a list of which it has fewer rows is the first one's.
+    A value counts more than a null: how likely both are is weighed afterwards (`weighing`). partial: whether the second
+    one has read parts of the document alone: a list of which it has fewer rows is the first one's.
 
     What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
     found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is;
@@ -303,7 +293,7 @@ def prefer_confident_record(
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other, kept, preferred or {}, null_weight, told, partial)
+    chosen = _Chosen(one, other, kept, preferred or {}, partial)
     record = accept(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
     if record is None and (kept or partial):
         return one
@@ -320,8 +310,6 @@ class _Chosen:
     other: Filled
     kept: Collection[str] = ()
     preferred: Mapping[str, bool] = field(default_factory=dict)
-    null_weight: float = 1.0
-    told: Collection[str] = ()
     partial: bool = False
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -341,26 +329,14 @@ class _Chosen:
         holds = any(lies_within(at, pointer) for at in self.kept)
         first = holds or self._first_is_surer(node, pointer, mine, theirs)
         self._take(self.one if first else self.other, pointer)
-        if not holds and isinstance(node, Slot) and pointer not in self.told:
-            self._agree(pointer)
         return mine if first else theirs
-
-    def _agree(self, pointer: str) -> None:
-        """Makes a value surer that both readings have: each of them alone may be wrong."""
-        mine, theirs = self.one.leaves.get(pointer), self.other.leaves.get(pointer)
-        if mine is None or theirs is None or mine.text != theirs.text or {mine.origin, theirs.origin} & _TOLD:
-            return
-        doubt = (1 - mine.confidence) * (1 - theirs.confidence)
-        sure = round(min(1 - doubt, max(AGREED, mine.confidence, theirs.confidence)), 4)
-        self.leaves[pointer] = replace(self.leaves[pointer], confidence=sure)
 
     def _first_is_surer(self, node: Node, pointer: str, one: Any, other: Any) -> bool:
         if isinstance(node, Slot) and pointer in self.one.leaves and pointer in self.other.leaves:
             mine, theirs = self.one.leaves[pointer], self.other.leaves[pointer]
             if pointer in self.preferred and not (mine.missing or theirs.missing):
                 return not self.preferred[pointer]
-            weight = self.null_weight if _is_null(mine) and not _is_null(theirs) else 1.0
-            return (not mine.missing, weight * mine.confidence) >= (not theirs.missing, theirs.confidence)
+            return _rank(mine) >= _rank(theirs)
         if isinstance(node, ArrayNode) and pointer in self.preferred:
             return not self.preferred[pointer]
         items = [len(part) if isinstance(part, list) else 0 for part in (one, other)]
@@ -379,8 +355,8 @@ class _Chosen:
         self.lists |= _below(filled.lists, pointer)
 
 
-def _is_null(leaf: Leaf) -> bool:
-    return leaf.text is None or leaf.text == "null"
+def _rank(leaf: Leaf) -> tuple[bool, bool, float]:
+    return not leaf.missing, has_value(leaf), leaf.confidence
 
 
 def _below(places: Mapping[str, _T], pointer: str) -> dict[str, _T]:

@@ -52,23 +52,11 @@ def test_the_surer_value_counts_and_the_list_of_the_second_reading_if_it_has_ite
     )
 
 
-def test_a_null_that_weighs_less_must_be_surer_by_that_than_a_value() -> None:
-    text: dict[str, Any] = {"type": ["string", "null"]}
-    form = form_of({"type": "object", "properties": {"a": text, "b": text, "c": text}, "required": ["a", "b", "c"]})
-
-    def leaves(*found: tuple[str, float]) -> Filled:
-        record = {name: json.loads(value) for name, (value, _) in zip("abc", found, strict=True)}
-        slots = dict(zip("abc", range(3), strict=True))
-        own = {
-            f"/{name}": Leaf(value, sure, slot=slots[name]) for name, (value, sure) in zip("abc", found, strict=True)
-        }
-        return Filled("", json.dumps(record), own, {}, 1, 0)
-
-    one = leaves(("null", 0.7), ("null", 0.9), ('"x"', 0.7))
-    other = leaves(('"y"', 0.5), ('"y"', 0.5), ('"z"', 0.5))
-    assert json.loads(prefer_confident_record(form, one, other).record) == {"a": None, "b": None, "c": "x"}
-    weighed = prefer_confident_record(form, one, other, null_weight=0.6)
-    assert json.loads(weighed.record) == {"a": "y", "b": None, "c": "x"}
+def test_a_value_counts_more_than_a_null_which_is_weighed_afterwards() -> None:
+    form = form_of(ORDERS)
+    one, other = read(form, "total=5\n", 0.9), read(form, "title=Two\ntotal=7\n", 0.2)
+    for readings in ((one, other), (other, one)):
+        assert json.loads(prefer_confident_record(form, *readings).record) == {"title": "Two", "total": 5, "orders": []}
 
 
 def test_a_reading_of_parts_is_never_the_whole_record_nor_a_shorter_list() -> None:
@@ -84,13 +72,6 @@ def test_a_reading_of_parts_is_never_the_whole_record_nor_a_shorter_list() -> No
     for partial, first in ((False, False), (True, True)):
         whole = prefer_confident_record(form, one, other, partial=partial).record
         assert whole == (one if first else other).record
-
-
-def test_a_value_that_was_told_is_no_second_reading() -> None:
-    form = form_of(ORDERS)
-    one, other = read(form, "title=One\ntotal=5\n", 0.6), read(form, "title=One\ntotal=5\n", 0.6)
-    both = prefer_confident_record(form, one, other, told={"/title"})
-    assert [both.leaves[at].confidence for at in ("/title", "/total")] == [0.6, 0.84]
 
 
 def test_a_preferred_reading_has_the_last_word_where_both_found_a_value() -> None:

@@ -1,0 +1,63 @@
+"""Fitting the scales that weigh two readings, judged on sets that the fit did not use."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training.weighing_fit import SIGNS, fitted, left_out, two_readings, worth
+
+from cinnabar.engine.request import Filler
+from cinnabar.extraction.filling.records.weighing import NULLS, VALUES
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": ["string", "null"]}}, "required": ["city"]}
+
+
+def kept_set(folder: Path, answers: Path, seed: int) -> LabelledSet:
+    """A set whose kept answers are right where both agree, and else where they are sure."""
+    draw = random.Random(seed)
+    lines, kept = list[dict[str, Any]](), list[dict[str, Any]]()
+    for number in range(40):
+        readings, truth = [], None
+        agreed = draw.random() < 0.5
+        for reading in range(2):
+            sure = draw.choice((0.2, 0.8))
+            city = f"C{number if agreed else number * 2 + reading}"
+            truth = city if agreed or (sure == 0.8 and draw.random() < 0.8) else truth
+            leaf: list[Any] = [json.dumps(city), sure, "copied", False, 0]
+            readings.append({"record": json.dumps({"city": city}), "leaves": {"/city": leaf}, "rows": {}, "lists": {}})
+        lines.append({"file": f"{number}.txt", "truth": {"city": truth}})
+        kept.append({"file": f"{number}.txt", "readings": readings})
+    folder.mkdir(parents=True)
+    for line in lines:
+        (folder / line["file"]).touch()
+    (folder / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    for path, own in ((folder / "truth.jsonl", lines), (answers / f"{folder.name}.jsonl", kept)):
+        path.write_text("".join(json.dumps(line) + "\n" for line in own), encoding="utf-8")
+    return load_set(folder)
+
+
+def test_kept_answers_are_fitted_without_a_model_and_judged_on_the_sets_left_out(tmp_path: Path) -> None:
+    def unasked() -> Sequence[Filler]:
+        raise AssertionError("a model was asked")
+
+    documents = []
+    for seed, name in enumerate(("first", "second", "third")):
+        documents += two_readings(kept_set(tmp_path / "sets" / name, tmp_path, seed), unasked, tmp_path)
+    values, nulls = fitted(documents)
+    assert values.weights["own"] > 0.3 and values.weights["agreed"] > 0.5 and nulls.weights["value"] < 0
+    found = left_out(documents)
+    assert {name: len(own) for name, own in found.items()} == dict.fromkeys(("first", "second", "third"), 40)
+    figures = worth(found, documents)
+    assert float(figures["F1"]) > 0.7 and float(figures["AUROC of values"]) > 0.8
+    assert float(figures["ECE of values"]) < 0.15
+
+
+@pytest.mark.parametrize(("scale", "signs"), [(VALUES, SIGNS[0]), (NULLS, SIGNS[1])])
+def test_the_shipped_scales_weigh_the_signs_that_are_fitted(scale: Any, signs: tuple[str, ...]) -> None:
+    assert tuple(scale.weights) == signs and scale.weights["own"] > 0 and scale.weights["agreed"] > 0
