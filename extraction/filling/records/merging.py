@@ -277,7 +277,7 @@ def prefer_confident_record(
     one: Filled,
     other: Filled,
     kept: Collection[str] = (),
-    preferred: Mapping[str, bool] | None = None,
+    settled: Mapping[str, bool] | None = None,
     partial: bool = False,
 ) -> Filled:
     """Returns the record of the surer values and lists of two readings of a document; those of the first if equal.
@@ -285,15 +285,14 @@ def prefer_confident_record(
     A value counts more than a null: how likely both are is weighed afterwards (`weighing`). partial: whether the second
     one has read parts of the document alone: a list of which it has fewer rows is the first one's.
 
-    What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Where both have
-    found a value of a `preferred` place, that of the second one counts (True) or of the first one, however sure it is;
-    so does its reading of a preferred list.
+    What lies at the places that are `kept`, and what is taken as a whole with them, is the first one's. Of a list that
+    is `settled` the second one's reading counts (True) or the first one's.
 
     Their confidences must mean the same: the share of right values. A value that the schema demands and nobody found
     counts less than any that was found. If the schema does not allow the values together, the record is that of the
     reading that is surer on the whole.
     """
-    chosen = _Chosen(one, other, kept, preferred or {}, partial)
+    chosen = _Chosen(one, other, kept, settled or {}, partial)
     record = accept(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
     if record is None and (kept or partial):
         return one
@@ -309,7 +308,7 @@ class _Chosen:
     one: Filled
     other: Filled
     kept: Collection[str] = ()
-    preferred: Mapping[str, bool] = field(default_factory=dict)
+    settled: Mapping[str, bool] = field(default_factory=dict)
     partial: bool = False
     leaves: dict[str, Leaf] = field(default_factory=dict)
     rows: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -334,11 +333,9 @@ class _Chosen:
     def _first_is_surer(self, node: Node, pointer: str, one: Any, other: Any) -> bool:
         if isinstance(node, Slot) and pointer in self.one.leaves and pointer in self.other.leaves:
             mine, theirs = self.one.leaves[pointer], self.other.leaves[pointer]
-            if pointer in self.preferred and not (mine.missing or theirs.missing):
-                return not self.preferred[pointer]
             return _rank(mine) >= _rank(theirs)
-        if isinstance(node, ArrayNode) and pointer in self.preferred:
-            return not self.preferred[pointer]
+        if isinstance(node, ArrayNode) and pointer in self.settled:
+            return not self.settled[pointer]
         items = [len(part) if isinstance(part, list) else 0 for part in (one, other)]
         if isinstance(node, ArrayNode) and self.partial and items[1] < items[0]:
             return True

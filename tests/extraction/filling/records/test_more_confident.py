@@ -74,15 +74,12 @@ def test_a_reading_of_parts_is_never_the_whole_record_nor_a_shorter_list() -> No
         assert whole == (one if first else other).record
 
 
-def test_a_preferred_reading_has_the_last_word_where_both_found_a_value() -> None:
+def test_a_settled_list_is_that_of_its_reading_however_sure_it_is() -> None:
     form = form_of(ORDERS)
-    one, other = read(form, "title=One\ntotal=5\n", 0.6), read(form, "title=Two\ntotal=7\n", 0.3)
-    told = prefer_confident_record(form, one, other, preferred={"/title": True, "/total": False})
-    assert (json.loads(told.record)["title"], told.leaves["/title"].confidence) == ("Two", 0.3)
-    told = prefer_confident_record(form, other, one, preferred={"/title": False})
-    assert json.loads(told.record) | {"orders": []} == {"title": "Two", "total": 5, "orders": []}
-    nothing = read(form, "title=Two\n", 0.9)
-    assert json.loads(prefer_confident_record(form, one, nothing, preferred={"/total": True}).record)["total"] == 5
+    one, other = read(form, "- id=A\ntotal=5\n", 0.9, lists=0.9), read(form, "- id=B\ntotal=5\n", 0.2, lists=0.2)
+    for settled, name in ({"/orders": True}, "B"), ({"/orders": False}, "A"):
+        found = prefer_confident_record(form, one, other, settled=settled)
+        assert json.loads(found.record)["orders"] == [{"id": name}]
 
 
 def test_without_the_confidence_of_one_of_the_lists_their_values_decide_and_an_empty_list_keeps_its_own() -> None:
