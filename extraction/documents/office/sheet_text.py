@@ -54,6 +54,7 @@ class SheetText:
         self.text, self._count = text, count
         self._rows: list[tuple[int, list[str]]] = []
         self._last = -1
+        self._columns: list[int] = []
 
     def row(self, number: int, cells: Sequence[tuple[int, str]]) -> bool:
         """Appends a row of cells, each with its column from 1; returns False if the sheet takes no more."""
@@ -89,7 +90,7 @@ class SheetText:
         # Columns that are empty in the whole block are no columns.
         used = sorted({at for _, cells in self._rows for at, cell in enumerate(cells) if cell})
         packed = [[cells[at] if at < len(cells) else "" for at in used] for _, cells in self._rows]
-        columns = widths(packed)
+        columns = self._columns = widths(packed, self._columns)
         for (number, _), cells in zip(self._rows, packed, strict=True):
             if number > self._last + 1:
                 self.text.blank()

@@ -18,8 +18,11 @@ _WIDEST, _WIDEST_ROW = 60, 320
 _MAX_COLUMNS = 40
 
 
-def widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Returns the width of each column in characters, or none if the rows are too wide to be aligned."""
+def widths(rows: Sequence[Sequence[str]], before: Sequence[int] = ()) -> list[int]:
+    """Returns the width of each column in characters, or none if the rows are too wide to be aligned.
+
+    before: those of the rows above; as many columns are at least as wide, so that a short last part stands below them.
+    """
     widest: list[int] = []
     if len(set(map(len, rows))) == 1:
         # Columns of short cells of one line each are measured at once, all others cell by cell.
@@ -32,6 +35,8 @@ def widths(rows: Sequence[Sequence[str]]) -> list[int]:
             if len(cell) > widest[column]:
                 size = max(map(len, cell.split("\n")))
                 widest[column] = max(widest[column], size if size <= _WIDEST else 0)
+    if len(before) == len(widest):
+        widest = [max(both) for both in zip(widest, before, strict=True)]
     return widest if sum(widest) + len(GAP) * len(widest) <= _WIDEST_ROW else []
 
 
@@ -44,9 +49,9 @@ def row_lines(cells: Sequence[str], columns: Sequence[int] = ()) -> list[str]:
     return [marked_row([part[at] if at < len(part) else "" for part in parts], columns)[0] for at in range(height)]
 
 
-def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[list[str]]:
-    """Yields the lines of each row of a table, aligned if the table is narrow enough."""
-    columns = widths(rows)
+def table_lines(rows: Sequence[Sequence[str]], columns: Sequence[int] | None = None) -> Iterator[list[str]]:
+    """Yields the lines of each row of a table, aligned if the table is narrow enough; `columns`: from `widths`."""
+    columns = widths(rows) if columns is None else columns
     # Only a column of wide cells has no width of its own; the cells after it begin at different characters.
     layout = (" " * len(GAP)).join(f"%-{width}s" for width in columns) if columns and 0 not in columns else ""
     for cells in rows:

@@ -11,7 +11,7 @@ from cinnabar.extraction.documents.content.limits import MAX_CSV_CELL, MAX_ROW_C
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import add_text, decode
-from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.extraction.documents.plain.rows import table_lines, widths
 
 _DELIMITERS = ",;\t|"
 # Lines and characters by which the delimiter is told.
@@ -41,11 +41,12 @@ def add_delimited(reading: ParseContext, data: bytes) -> None:
         reading.builder.flags.add("charset_guess")
     csv.field_size_limit(MAX_CSV_CELL)
     with part_text(reading) as lines:
-        number, ended = 1, False
+        number, ended, columns = 1, False, list[int]()
         reader = csv.reader(_limit_lines(reading, text, delimiter), delimiter=delimiter)
         while not (ended or lines.full):
             rows, ended = _block(reading, reader)
-            for cells, (line, *_) in zip(rows, table_lines(rows), strict=True):
+            columns = widths(rows, columns)
+            for cells, (line, *_) in zip(rows, table_lines(rows, columns), strict=True):
                 if any(cells):
                     lines.line(line, f"row {number}")
                 number += 1

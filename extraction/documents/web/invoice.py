@@ -18,7 +18,7 @@ from cinnabar.extraction.documents.content.limits import MAX_INVOICE_LINES, MAX_
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.office.package import local, xml_tree
-from cinnabar.extraction.documents.plain.rows import table_lines
+from cinnabar.extraction.documents.plain.rows import table_lines, widths
 
 # The roots of both syntaxes by their names, with a part of their namespaces.
 _ROOTS: dict[str, tuple[Syntax, str]] = {
@@ -82,12 +82,13 @@ def _add_group(reading: ParseContext, lines: MarkedText, root: Any, syntax: Synt
     if not used:
         return
     lines.blank()
-    names = [group.terms[at].name for at in used]
+    names, columns = [group.terms[at].name for at in used], list[int]()
     for begin in range(0, len(rows), _BLOCK):
         if lines.full:
             return
         block = [[row[at] for at in used] for row in rows[begin : begin + _BLOCK]]
-        (head, *_), *printed = table_lines([names, *block])
+        columns = widths([names, *block], columns)
+        (head, *_), *printed = table_lines([names, *block], columns)
         if not begin:
             lines.line(head, group.name)
         for number, (row, *_) in enumerate(printed, begin + 1):

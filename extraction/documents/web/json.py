@@ -10,7 +10,7 @@ from cinnabar.extraction.documents.content.limits import MAX_JSON, MAX_JSON_DEPT
 from cinnabar.extraction.documents.content.marked_text import MarkedText, part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import add_text, decode
-from cinnabar.extraction.documents.plain.rows import column_names, table_lines
+from cinnabar.extraction.documents.plain.rows import column_names, table_lines, widths
 
 _BLOCK, _ON_ONE_LINE = 500, 100
 
@@ -116,10 +116,12 @@ class _Outline:
 
     def _table(self, values: Sequence[Any], names: Sequence[str], pointer: str, depth: int) -> None:
         self._lines.blank()
+        columns = list[int]()
         for begin in range(0, len(values), _BLOCK):
             members = [dict(one) for one in values[begin : begin + _BLOCK]]
             rows = [[" ".join(_scalar_text(one.get(name)).split()) for name in names] for one in members]
-            (head, *_), *lines = table_lines([names, *rows])
+            columns = widths([names, *rows], columns)
+            (head, *_), *lines = table_lines([names, *rows], columns)
             if not begin:
                 self._line(head, pointer, depth)
             for at, (row, *_) in enumerate(lines, begin):

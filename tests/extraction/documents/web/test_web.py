@@ -75,6 +75,17 @@ def test_cells_are_read_without_what_guards_them_from_a_spreadsheet(cell: str, m
         assert [line.removesuffix("end").strip() for line in lines] == [meant.replace(",", delimiter)] * 3
 
 
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_the_last_of_many_rows_stands_below_the_others(suffix: str) -> None:
+    rows = [{"code": "A-1", "name": f"{name} of oak", "net": "3.50"} for name in ("Table", "Shelf") * 500] + [
+        {"code": "A-2", "name": "Box", "net": "9.50"}
+    ]
+    lines = [";".join(row.values()) for row in rows]
+    data = "\n".join(["code;name;net", *lines]) if suffix == "csv" else json.dumps(rows)
+    found = parse(data.encode(), f"a.{suffix}").text.strip().split("\n")
+    assert found[-1].index("9.50") == found[-2].index("3.50")
+
+
 def test_csv_without_a_delimiter_is_plain_text() -> None:
     assert parse(b"just words\nand   more\n", "a.csv").text == "just words\nand   more"
 
