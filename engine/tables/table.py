@@ -19,7 +19,7 @@ import numpy as np
 
 from cinnabar.engine.tables.grid import GRID_LINES, Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
-from cinnabar.engine.tables.lines import Boxes, Line, Starts, lines_of, whole_lines
+from cinnabar.engine.tables.lines import Boxes, Line, Starts, character_width, lines_of, whole_lines
 from cinnabar.engine.tables.periods import (
     GAP_BLANKS,
     blank_width,
@@ -48,6 +48,8 @@ TABLE_FITTING = 0.6
 #: The rows found in items of several lines, in those of an item, or the share of these lines in no row, from which on
 #: the items are the rows; the share of lines among them that must be theirs.
 TABLE_ITEM_ROWS, TABLE_LOST_LINES, TABLE_OWN_LINES = 1.5, 0.25, 0.6
+#: How near the line below the last row is to it, in the distance of two rows, if it goes on there.
+ROWS_APART = 0.85
 _LABEL = re.compile(r"[^\W\d][^:=\n]{0,40}?(?: ?:(?!\S)|=$)")
 _COUNT = re.compile(r"(?P<label>[^\W\d][^:=\n]{0,40}?) ?:\s*(?P<number>\d+)")
 _BETWEEN = frozenset({"=", ":", "->", "=>", "→"})
@@ -67,13 +69,14 @@ class TableRow:
 class Between:
     """A line that is no row: its characters [start, end), the number of rows before it, and whether it may be a sum.
 
-    Such a line ends with a figure of its column.
+    Such a line ends with a figure of its column. cells: those of its words, () for a line outside of the columns.
     """
 
     start: int
     end: int
     rows: int
     is_sum: bool = False
+    cells: Cells = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +144,12 @@ def _grid_tables(lines: Sequence[Line], text: str) -> list[PrintedTable]:
         if len(own) < GRID_LINES:
             continue
         floor = next((at + 1 for at in range(own[0] - 1, -1, -1) if taken[at]), 0)
-        begin, table = _table(lines, replace(grid, first=own[0], until=own[-1] + 1, lines=tuple(own)), floor, text)
+        own_grid = replace(grid, first=own[0], until=own[-1] + 1, lines=tuple(own))
+        ceiling = next((at for at in range(own[-1] + 1, len(lines)) if taken[at]), len(lines))
+        begin, table = _table(lines[:ceiling], own_grid, floor, text)
         taken[begin : own[-1] + 1] = [True] * (own[-1] + 1 - begin)
+        for at in range(own[-1] + 1, ceiling):
+            taken[at] = lines[at].start < table.end and lines[at].end <= table.end
         tables.append(table)
         above = lines[own[0] : begin]
         tables += (_table(above, other, 0, text)[1] for other in grids_of(above)) if len(above) >= GRID_LINES else ()
@@ -227,6 +234,7 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
     # Lines above the head belong to another table.
     begin = min(head, default=grid.first)
     grid = replace(grid, lines=tuple(at for at in grid.lines if at >= begin))
+    grid = replace(grid, until=_end_of_rows(lines, grid, text))
     cells = {at: cells_in(lines[at], grid, text) for at in range(begin, grid.until)}
     fitting = {*grid.lines}
     own_cells = [cells[at] for at in grid.lines]
@@ -258,11 +266,39 @@ def _table(lines: Sequence[Line], grid: Grid, floor: int, text: str) -> tuple[in
         else:
             last_column = grid.column(line.words[-1].middle)
             is_sum = forms.matches(own, last_column) > 0
-            between.append(Between(line.start, line.end, len(rows), is_sum))
+            between.append(Between(line.start, line.end, len(rows), is_sum, own))
     heads = heads_of(lines, grid, head, cells, text)
     end = max(lines[at].end for at in range(begin, grid.until))
     start = min(word.start for at in range(begin, grid.until) for word in lines[at].words)
     return begin, PrintedTable(start, end, heads, tuple(rows), tuple(between), figures, frozenset(repeated))
+
+
+def _end_of_rows(lines: Sequence[Line], grid: Grid, text: str) -> int:
+    """Returns the line behind the last one of a table: right below the lines of its grid its last row may go on.
+
+    So it does in words below its own if other rows do, or if the line is nearer than two rows are. A line that begins
+    where they do and ends with a figure in their last column belongs to the table as well.
+    """
+    at, cells = grid.until, [cells_in(lines[one], grid, text) for one in grid.lines]
+    figures, _ = _columns(cells, text)
+    last = max((c for c in figures if sum(bool(own[c]) for own in cells) > len(cells) // 2), default=-1)
+    known = {*grid.lines}
+    steps = [lines[one].top - lines[one - 1].top for one in grid.lines if one - 1 in known]
+    wraps = any(one + 1 not in known and not lines[one + 1].blank for one in grid.lines[:-1])
+    width = character_width([lines[one] for one in grid.lines])
+    edges = [extent_in(lines[grid.lines[-1]], grid, c) for c in range(len(grid.gaps) + 1)]
+    while at < len(lines) and not lines[at].blank and lines[at].boxed == lines[at - 1].boxed:
+        own = cells_in(lines[at], grid, text)
+        column = next(c for c, cell in enumerate(own) if cell)
+        edge = edges[column]
+        under = edge is not None and abs(lines[at].words[0].left - edge[0]) <= width
+        is_near = bool(steps) and lines[at].boxed and lines[at].top - lines[at - 1].top < ROWS_APART * min(steps)
+        goes_on = under and (wraps or is_near) and sum(map(bool, own)) == 1 and not crosses(lines[at], grid)
+        ends = under and column < last == grid.column(lines[at].words[-1].middle) and is_figure(own[last], text)
+        if column in figures or not (goes_on or ends):
+            break
+        at += 1
+    return at
 
 
 def _counts(lines: Sequence[Line], within: range, text: str) -> dict[int, int]:

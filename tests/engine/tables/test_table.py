@@ -203,3 +203,12 @@ def test_a_word_that_begins_each_cell_of_a_column_is_no_column_of_its_own() -> N
     text = "\n".join(["RSS Feed", "1 - 16 of 1206", f"{'Subject':57}Number  Day", *lines])
     (table,) = tables_of(text)
     assert [words_of(row.cells[0], text) for row in table.rows] == [f"United States v. {name}" for name in names]
+
+
+def test_the_last_row_goes_on_below_it_where_other_rows_do() -> None:
+    text = (
+        "Job                    Hours    Amount\nPaint the hall,            4    180.00\nwhite, two coats\n"
+        "Sand the floor             6    240.00\nVarnish the stairs,        2     95.00\nsilk matt\n\nThank you\n"
+    )
+    (table,) = tables_of(text)
+    assert words_of(table.rows[-1].cells[0], text) == "Varnish the stairs, silk matt"

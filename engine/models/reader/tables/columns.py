@@ -133,7 +133,8 @@ def column_features(
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
     needed = counts & ~np.array([slot.nullable for slot in asked.slots])
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:COLUMN_READ_ROWS]] for c in columns]
-    runs = np.array([len(own) > 2 and counts_up(own) for own in numbers])
+    # A charge has no number among the rows.
+    runs = np.array([sum(map(bool, own)) > 2 and counts_up([one for one in own if one]) for own in numbers])
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
     outer, none = np.outer(needed, bare), np.zeros_like(even)

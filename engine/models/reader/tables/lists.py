@@ -18,6 +18,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_candidate
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
+from cinnabar.engine.models.reader.tables.charges import with_charges
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled
 from cinnabar.engine.models.reader.tables.joined import join_tables
 from cinnabar.engine.models.reader.tables.matched_columns import (
@@ -38,6 +39,8 @@ LIST_LEAST_SHARE = 1e-4
 LIST_SHORT_CELL = 80
 #: The most columns of a table that is matched.
 LIST_COLUMNS = 200
+#: The least sureness of a value from a column of a short table that no word of its head tells.
+LIST_BOUND = 0.7
 #: How sure an option is that stands in the column of a choice, in a short table.
 LIST_OPTION_SURE = 0.95
 #: The share of the rows of a short table in which items begin, from which on they begin in each.
@@ -64,7 +67,8 @@ def tables_in(memory: Memory) -> list[PrintedTable]:
     """Returns the tables of a passage."""
     if memory.tables is None:
         passage = memory.passage
-        memory.tables = tables_of(passage.text, passage.word_start, passage.word_box)
+        found = tables_of(passage.text, passage.word_start, passage.word_box)
+        memory.tables = [with_charges(table, memory.reader) for table in found]
     return memory.tables
 
 
@@ -133,12 +137,22 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     The network reads the other cells; where several columns could be a field's and no word tells, no value is sure.
     A choice has the column whose cells all are options. Empty if the heads name fewer than two fields.
     """
-    signs = column_features(asked, table, memory, True) if len(asked.slots) > 1 else None
+    signs = column_features(asked, table, memory) if len(asked.slots) > 1 else None
     if signs is None:
         return {}
     found = match_columns(signs, np.array([bool(slot.options) for slot in asked.slots]), asked.config)
     both = list(zip(asked.slots, found.columns, found.named, found.doubtful, found.matches, strict=True))
-    named = {slot.index: (column, match) for slot, column, is_named, _, match in both if is_named and not slot.options}
+    sure = [chance >= asked.config.column for chance in found.chances]
+    named = {
+        slot.index: (column, match)
+        for is_sure, (slot, column, is_named, is_doubtful, match) in zip(sure, both, strict=True)
+        if column >= 0 and not slot.options and (is_named or (is_sure and not is_doubtful and match >= LIST_BOUND))
+    }
+    likely = {
+        slot.index: (column, match)
+        for is_sure, (slot, column, _, _, match) in zip(sure, both, strict=True)
+        if is_sure and column >= 0 and slot.index not in named
+    }
     chosen = choice_columns(asked.slots, signs, {column for column, _ in named.values()})
     named |= {index: (column, LIST_OPTION_SURE) for index, column in chosen.items()}
     codes = {
@@ -152,6 +166,8 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     sums = sum_rows(table, memory.reader) if is_told else set()
     for row in (row for at, row in enumerate(table.rows) if is_told and at not in sums):
         cells = {index: (row.cells[column], match) for index, (column, match) in named.items()}
+        # Without words in what is most likely its column a field has no value, though other columns may be its own.
+        cells |= {index: ((), match) for index, (column, match) in likely.items() if not row.cells[column]}
         taken = tuple(span for cell, _ in cells.values() for span in cell)
         rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches)
     return rows
@@ -171,7 +187,7 @@ def with_missed_rows(
         own = [(row.start, end) for row, end in zip(table.rows, ends, strict=True) if row.start in rows]
         there = [[chance for at, chance in begun if start <= at < end] for start, end in own]
         likely = [max(chances) for chances in there if chances]
-        if len(own) > len(likely) > LIST_BEGUN * len(own):
+        if len(own) > len(likely) >= LIST_BEGUN * len(own):
             added += [(start, min(likely)) for (start, _), chances in zip(own, there, strict=True) if not chances]
     return sorted((*begun, *added))
 

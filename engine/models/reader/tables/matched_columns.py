@@ -149,6 +149,8 @@ def _scores(signs: ColumnFeatures, voted: Floats, own: Floats, config: TableConf
         - config.empty * signs.empty
         + config.some
     )
+    # What numbers the rows is a number of another kind only where its head or the network tells.
+    scores[:, :count] -= config.empty * (signs.runs & signs.counts[:, None] & (own <= 0) & (pointed < MATCH_CLAIMED))
     scores[:, count] += config.read_none * signs.read[:, count]
     return scores
 

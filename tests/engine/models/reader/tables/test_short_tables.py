@@ -73,3 +73,37 @@ def test_a_value_ends_before_the_column_of_another_field(reader: Engine) -> None
     text, fields, *_ = CHOICES["codes of the options"]
     items = json.loads(filled(reader, text, **fields).record)["items"]
     assert [item["guest"] for item in items] == ["Berg", "Stein", "Voss"]
+
+
+#: A table of few rows whose heads are in another language than the fields, and its rows: what, how many, price, rate,
+#: amount.
+PRICED = {
+    "German, with positions and freight": (
+        "Pos  Bezeichnung        Menge  Einzelpreis   Gesamt\n1    Gartenschlauch         1        32,00    32,00\n"
+        "2    Regentonne             2        58,50   117,00\n     Versandkosten                             7,90\n\n"
+        "                               Nettobetrag  156,90\n                               USt 19 %      29,81\n",
+        [
+            ("Gartenschlauch", 1, 32, None, 32),
+            ("Regentonne", 2, 58.5, None, 117),
+            ("Versandkosten", None, None, None, 7.9),
+        ],
+    ),
+    "Italian, with stamp duty": (
+        "Prestazione           Ore    Tariffa    Totale\nConsulenza fiscale      4      85,00    340,00\n"
+        "Bilancio annuale        6      85,00    510,00\nBollo                                     2,00\n\n"
+        "Totale da pagare: 852,00 euro\n",
+        [
+            ("Consulenza fiscale", 4, 85, None, 340),
+            ("Bilancio annuale", 6, 85, None, 510),
+            ("Bollo", None, None, None, 2),
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PRICED)
+def test_blank_cells_of_a_short_table_have_no_value_of_another_row(reader: Engine, case: str) -> None:
+    text, rows = PRICED[case]
+    names = {"description": TEXT, "quantity": NUMBER, "unit_price": NUMBER, "vat_rate": NUMBER, "amount": NUMBER}
+    items = json.loads(filled(reader, text, **names).record)["items"]
+    assert [tuple(item.values()) for item in items] == rows

@@ -1,0 +1,74 @@
+"""Charges, discounts and freight among the rows of a table, and the sums and taxes below them that are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.engine.models.reader.tables.charges import with_charges
+from cinnabar.engine.tables.heads import words_of
+from cinnabar.engine.tables.table import tables_of
+
+#: A table, and the first words of its rows.
+TABLES = {
+    "freight ends the rows above a subtotal": (
+        "Item                 Qty   Price   Amount\nWool blanket           2   40.00    80.00\n"
+        "Linen sheet            1   35.00    35.00\nFreight                              9.00\n\n"
+        "                        Subtotal   124.00\n                        VAT 20%     24.80\n"
+        "                        Total      148.80\n",
+        ["Wool blanket", "Linen sheet", "Freight"],
+    ),
+    "a discount stands between rows": (
+        "Item                 Qty   Price   Amount\nWool blanket           2   40.00    80.00\n"
+        "Autumn offer                        -8.00\nLinen sheet            1   35.00    35.00\n\n"
+        "                        Total      107.00\n",
+        ["Wool blanket", "Autumn offer", "Linen sheet"],
+    ),
+    "sums and tax in the columns of the rows": (
+        "Artikel          Menge    Preis   Betrag\nFahrradkorb          1    29,00    29,00\n"
+        "Klingel              2     7,50    15,00\nVersand                             4,90\n"
+        "Zwischensumme                      48,90\nMwSt. 19 %                          9,29\n"
+        "Gesamt                             58,19\n",
+        ["Fahrradkorb", "Klingel", "Versand"],
+    ),
+    "a tax without a net sum above it": (
+        "Article          Qté      Prix    Montant\nPanier               1    30,00     30,00\n"
+        "Sonnette             2     5,00     10,00\nTVA 20 %                             8,00\n"
+        "Total                               48,00\n",
+        ["Panier", "Sonnette"],
+    ),
+    "a surcharge that is taxed with the others": (
+        "Article          Qty     Price     Amount\nBasket               1    30.00     30.00\n"
+        "Bell                 2     5.00     10.00\nRush 10 %                            4.00\n"
+        "Net                                 44.00\nTax 20 %                             8.80\n"
+        "Total                               52.80\n",
+        ["Basket", "Bell", "Rush 10 %"],
+    ),
+    "only the total with its tax is printed": (
+        "Voce                 Q.ta  Prezzo  Importo\nTenda da sole          2   40,00    80,00\n"
+        "Staffa                 4    5,00    20,00\nTrasporto                           11,50\n\n"
+        "                        IVA 22%     24,53\n                        Totale     136,03\n",
+        ["Tenda da sole", "Staffa", "Trasporto"],
+    ),
+    "a line that no sum has": (
+        "Item                 Qty   Price   Amount\nWool blanket           2   40.00    80.00\n"
+        "Linen sheet            1   35.00    35.00\nYou save                            12.00\n\n"
+        "                        Total      115.00\n",
+        ["Wool blanket", "Linen sheet"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_a_line_of_few_cells_is_a_row_if_the_sum_has_it(case: str) -> None:
+    text, names = TABLES[case]
+    (table, *_) = tables_of(text)
+    found = with_charges(table, MentionReader(text))
+    lead = next(c for c in range(len(found.heads)) if c not in found.figures)
+    assert [words_of(row.cells[lead], text) for row in found.rows] == names
+
+
+def test_a_table_without_charges_stays_as_it_is() -> None:
+    text = TABLES["a line that no sum has"][0]
+    (table, *_) = tables_of(text)
+    assert with_charges(table, MentionReader(text)) is table
