@@ -32,8 +32,9 @@ from cinnabar.engine.tables.periods import (
     without_gap,
 )
 
-#: The lines above a grid in which its head may stand.
-TABLE_HEAD_LINES = 6
+#: The lines above a grid in which its head may stand; the columns of figures that have words in the head of a table
+#: below another one.
+TABLE_HEAD_LINES, TABLE_HEADED = 6, 2
 #: So many lines between rows that begin like a line above them tell that it is a heading as they are.
 TABLE_LIKE_HEADINGS = 2
 #: The share of a column's cells with a figure from which on it is a column of figures.
@@ -84,7 +85,7 @@ class PrintedTable:
     """A table of C columns: the spans of each column's head, its rows, and its other lines but repeated heads.
 
     start, end: characters of the text. figures: the columns whose cells have figures. repeated: the numbers of rows
-    before each repetition of the head.
+    before each repetition of the head. sums_at: where the sums below the rows of a short table begin, if that is known.
     """
 
     start: int
@@ -94,6 +95,7 @@ class PrintedTable:
     between: tuple[Between, ...]
     figures: frozenset[int]
     repeated: frozenset[int] = frozenset()
+    sums_at: int | None = None
 
     def filled_columns(self) -> list[int]:
         """Returns the columns that at least half of the rows fill."""
@@ -202,18 +204,30 @@ def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
     Each has a head of its own below an empty line: new words, also where the others have figures.
     """
     cells = {at: cells_in(lines[at], grid, text) for at in grid.lines}
-    figures, _ = _columns([*cells.values()], text)
-    above = range(max(0, grid.first - TABLE_HEAD_LINES), grid.lines[GRID_LINES - 1])
+    figures, usual = _columns([*cells.values()], text)
+    figures &= usual
+    above = range(max(0, grid.first - TABLE_HEAD_LINES), grid.lines[0] + 1)
     known = {word for at in above for word in _words(lines[at], text)}
     begins = [0]
-    for number, at in enumerate(grid.lines[GRID_LINES:-GRID_LINES], GRID_LINES):
+    for number, (at, below) in enumerate(pairwise(grid.lines[1:]), 1):
         own = [words for column in figures if (words := words_of(cells[at][column], text))]
-        is_head = len(own) > max(1, len(figures) // 2) and not any(map(str.isdigit, "".join(own)))
-        if is_head and lines[at].blank and not known.issuperset(_words(lines[at], text)):
+        is_head = len(own) >= min(len(figures), TABLE_HEADED) and not any(map(str.isdigit, "".join(own)))
+        has_rows = any(is_figure(cells[below][column], text) for column in figures if cells[at][column])
+        if is_head and has_rows and lines[at].blank and not known.issuperset(_words(lines[at], text)):
             begins.append(number)
             known.update(_words(lines[at], text))
-    parts = [grid.lines[one:two] for one, two in pairwise([*begins, len(grid.lines)])]
-    return [replace(grid, first=own[0], until=own[-1] + 1, lines=own) for own in parts]
+    if len(begins) == 1:
+        return [grid]
+    edges = [grid.lines[number] for number in begins[1:]]
+    found: list[Grid] = []
+    for first, until in pairwise([grid.first, *edges, grid.until]):
+        # Each has columns of its own.
+        parts = grids_of(lines[first:until])
+        found += [
+            replace(one, first=one.first + first, until=one.until + first, lines=tuple(at + first for at in one.lines))
+            for one in parts
+        ]
+    return found
 
 
 def has_labels(table: PrintedTable, text: str) -> bool:

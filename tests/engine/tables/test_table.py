@@ -212,3 +212,15 @@ def test_the_last_row_goes_on_below_it_where_other_rows_do() -> None:
     )
     (table,) = tables_of(text)
     assert words_of(table.rows[-1].cells[0], text) == "Varnish the stairs, silk matt"
+
+
+def test_another_head_below_a_blank_line_begins_another_table() -> None:
+    text = (
+        "Item              Qty    Price   Amount\nOlive oil 5 l      40    31.50  1260.00\n"
+        "Olives 3 kg        24    12.80   307.20\nVinegar            36     6.45   232.20\n\n"
+        "              Net base     Rate      Tax\n               1260.00     4.00    50.40\n"
+        "                539.40    10.00    53.94\n"
+    )
+    one, two = tables_of(text)
+    assert [len(one.rows), len(two.rows)] == [3, 2]
+    assert two.head(0, text) == "Net base"

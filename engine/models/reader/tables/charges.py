@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.tables.sums import number_of
+from cinnabar.engine.models.reader.tables.sums import counts_up, number_of
 from cinnabar.engine.tables.heads import Cells, words_of
 from cinnabar.engine.tables.table import Between, PrintedTable, TableRow
 
@@ -21,6 +21,8 @@ from cinnabar.engine.tables.table import Between, PrintedTable, TableRow
 CHARGE_REACH, CHARGE_FILLED = 1200, 0.8
 #: The rows from which on a table has parts with sums of their own, whose end no sum tells; the most numbers behind it.
 CHARGE_MANY_ROWS, CHARGE_NUMBERS = 16, 24
+#: The most rows of a table that is looked at.
+CHARGE_MOST_ROWS = 64
 #: How far a sum of amounts may be from what is printed; how far a tax may be from its rate.
 CHARGE_ROUNDED, CHARGE_TAX_ROUNDED = 0.006, 0.011
 #: The rates, in percent, that a line without its rate may be a tax of.
@@ -50,11 +52,12 @@ def with_charges(table: PrintedTable, reader: MentionReader) -> PrintedTable:
         return table
     added, end = found
     until = len(table.rows)
-    if end is not None and until < CHARGE_MANY_ROWS:
+    is_short = until < CHARGE_MANY_ROWS
+    if end is not None and is_short:
         until = sum(row.start < end for row in table.rows)
     new = [TableRow(entry.start, entry.cells) for entry in entries if entry.row < 0 and entry in added]
     if not new and until == len(table.rows):
-        return table
+        return replace(table, sums_at=end) if is_short and end is not None else table
     rows = sorted([*table.rows[:until], *new], key=lambda row: row.start)
 
     def before(number: int) -> int:
@@ -67,7 +70,9 @@ def with_charges(table: PrintedTable, reader: MentionReader) -> PrintedTable:
     kept += [Between(row.start, max(_ends(row)), len(rows)) for row in table.rows[until:]]
     between = sorted((one for one in kept if one.start not in starts), key=lambda one: one.start)
     repeated = frozenset(map(before, table.repeated))
-    return replace(table, rows=tuple(rows), between=tuple(between), repeated=repeated)
+    return replace(
+        table, rows=tuple(rows), between=tuple(between), repeated=repeated, sums_at=end if is_short else None
+    )
 
 
 def _ends(row: TableRow) -> list[int]:
@@ -80,9 +85,11 @@ def _entries(table: PrintedTable, reader: MentionReader) -> list[_Entry]:
     often = [sum(bool(row.cells[c]) for row in table.rows) for c in range(len(table.heads))]
     amounts = [c for c in table.figures if often[c] >= CHARGE_FILLED * many]
     words = [c for c in range(len(often)) if c not in table.figures and 2 * often[c] > many]
-    if not amounts or not words or many > CHARGE_MANY_ROWS * 4:
+    last, lead = max(amounts, default=-1), min(words, default=0)
+    # Numbers of the rows are no amounts, and these stand right of the words.
+    numbers = [number_of(row.cells[last], reader) for row in table.rows]
+    if last <= lead or many > CHARGE_MOST_ROWS or (many > 2 and counts_up(numbers)):
         return []
-    last, lead = max(amounts), words[0]
     usual = max(sum(map(bool, row.cells)) for row in table.rows)
     lines = [(row.start, row.cells, at) for at, row in enumerate(table.rows)]
     lines += [(one.start, one.cells, -1) for one in table.between if one.cells and one.start > table.rows[0].start]
@@ -112,7 +119,9 @@ def _end(entries: Sequence[_Entry], behind: Sequence[float], text: str) -> tuple
     items: list[_Entry] = []
     for at, entry in enumerate(entries):
         total = math.fsum(one.amount for one in items)
-        if items and entry.is_few and at > last and _is(entry.amount, total):
+        # Where all lines fill all columns, two amounts and more are hardly that of the next one by chance.
+        is_below = (entry.is_few and at > last) or (entry.row >= 0 and len(items) > 1)
+        if items and is_below and _is(entry.amount, total):
             return _without_tax(items, entry, [one.amount for one in entries[at + 1 :]] + [*behind], text)
         # A sum of a part stands between rows.
         is_part = entry.row < 0 and any(_is(entry.amount, one) for one in _sums_up(items))

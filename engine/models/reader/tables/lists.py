@@ -15,6 +15,7 @@ from cinnabar.engine.models.reader.inputs.mentions import MixedSlot
 from cinnabar.engine.models.reader.inputs.tensors import LONGEST
 from cinnabar.engine.models.reader.memory.passage import MatchedRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
+from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_candidate
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
@@ -39,8 +40,11 @@ LIST_LEAST_SHARE = 1e-4
 LIST_SHORT_CELL = 80
 #: The most columns of a table that is matched.
 LIST_COLUMNS = 200
-#: The least sureness of a value from a column of a short table that no word of its head tells.
-LIST_BOUND = 0.7
+#: The least sureness of a number from a column of a short table that no word of its head tells, and the least share of
+#: the column's cells that are such numbers.
+LIST_BOUND, LIST_READ = 0.7, 0.95
+#: The network's share of a column for one field from which on it is not another's, though the head names that one.
+LIST_CONTESTED = 0.4
 #: How sure an option is that stands in the column of a choice, in a short table.
 LIST_OPTION_SURE = 0.95
 #: The share of the rows of a short table in which items begin, from which on they begin in each.
@@ -142,16 +146,34 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
         return {}
     found = match_columns(signs, np.array([bool(slot.options) for slot in asked.slots]), asked.config)
     both = list(zip(asked.slots, found.columns, found.named, found.doubtful, found.matches, strict=True))
-    sure = [chance >= asked.config.column for chance in found.chances]
+    sure = {
+        slot.index for slot, chance in zip(asked.slots, found.chances, strict=True) if chance >= asked.config.column
+    }
+    # "Rate" is no tax rate where the network points at it for a price.
+    pointed = signs.votes[:, :-1] * (signs.votes[:, :-1] > LIST_CONTESTED)
+    others = most_of_others(pointed.astype(np.float32))
+    contested = {
+        slot.index
+        for at, (slot, column, *_) in enumerate(both)
+        if column >= 0 and others[at, column] > max(LIST_CONTESTED, 2 * signs.votes[at, column])
+    }
+    # Words of a text may reach into columns beside it, and the network reads them better.
+    numbers = {
+        slot.index
+        for at, (slot, column, _, is_doubtful, match) in enumerate(both)
+        if slot.index in sure and column >= 0 and signs.counts[at] and not is_doubtful
+        and match >= LIST_BOUND and signs.readable[at, column] >= LIST_READ
+    }  # fmt: skip
     named = {
         slot.index: (column, match)
-        for is_sure, (slot, column, is_named, is_doubtful, match) in zip(sure, both, strict=True)
-        if column >= 0 and not slot.options and (is_named or (is_sure and not is_doubtful and match >= LIST_BOUND))
+        for slot, column, is_named, _, match in both
+        if not slot.options and (is_named or slot.index in numbers) and slot.index not in contested
     }
+    often = table.filled_columns()
     likely = {
         slot.index: (column, match)
-        for is_sure, (slot, column, _, _, match) in zip(sure, both, strict=True)
-        if is_sure and column >= 0 and slot.index not in named
+        for slot, column, _, _, match in both
+        if slot.index in sure and column in often and slot.index not in named
     }
     chosen = choice_columns(asked.slots, signs, {column for column, _ in named.values()})
     named |= {index: (column, LIST_OPTION_SURE) for index, column in chosen.items()}
@@ -166,8 +188,11 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     sums = sum_rows(table, memory.reader) if is_told else set()
     for row in (row for at, row in enumerate(table.rows) if is_told and at not in sums):
         cells = {index: (row.cells[column], match) for index, (column, match) in named.items()}
-        # Without words in what is most likely its column a field has no value, though other columns may be its own.
-        cells |= {index: ((), match) for index, (column, match) in likely.items() if not row.cells[column]}
+        # Without words in what is most likely its column a field has no value, though other columns may be its own. A
+        # charge has all of its words there.
+        is_few = not all(row.cells[column] for column, _ in named.values())
+        own = {index: (row.cells[column], match) for index, (column, match) in likely.items()}
+        cells |= {index: one for index, one in own.items() if is_few or not one[0]}
         taken = tuple(span for cell, _ in cells.values() for span in cell)
         rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches)
     return rows
@@ -178,11 +203,16 @@ def with_missed_rows(
 ) -> list[tuple[int, float]]:
     """Returns the beginnings of items (first character, probability) with those that they miss in short tables.
 
+    Where items begin in a table none begins in the sums below its rows.
+
     rows: those of the list in such tables. If items begin in most rows of one, they begin in all of them, as likely as
     in the least likely one.
     """
     added: list[tuple[int, float]] = []
-    for table in tables_in(memory) if begun and rows else ():
+    for table in tables_in(memory) if begun else ():
+        end = table.end if table.sums_at is None else table.sums_at
+        if any(table.start <= at < end for at, _ in begun):
+            begun = [(at, chance) for at, chance in begun if not end <= at < table.end]
         ends = [*(row.start for row in table.rows[1:]), table.end]
         own = [(row.start, end) for row, end in zip(table.rows, ends, strict=True) if row.start in rows]
         there = [[chance for at, chance in begun if start <= at < end] for start, end in own]

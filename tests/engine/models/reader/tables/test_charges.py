@@ -68,7 +68,14 @@ def test_a_line_of_few_cells_is_a_row_if_the_sum_has_it(case: str) -> None:
     assert [words_of(row.cells[lead], text) for row in found.rows] == names
 
 
+def test_the_sums_of_a_receipt_and_what_was_paid_begin_no_rows() -> None:
+    text = "Tomatoes      2.40\nCheddar       5.10\nCrackers      1.95\nTOTAL         9.45\nCARD          9.45\n"
+    (table,) = tables_of(text)
+    found = with_charges(table, MentionReader(text))
+    assert found.rows[-1].start < text.index("TOTAL") == found.sums_at
+
+
 def test_a_table_without_charges_stays_as_it_is() -> None:
-    text = TABLES["a line that no sum has"][0]
-    (table, *_) = tables_of(text)
+    text = "Item      Qty  Amount\nWool        2   80.00\nLinen       1   35.00\nSilk        3   90.00\n"
+    (table,) = tables_of(text)
     assert with_charges(table, MentionReader(text)) is table
