@@ -16,13 +16,12 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bench.everyday_invoices import open_layouts
 from bench.everyday_invoices.bill import HERE
-from bench.everyday_invoices.paper import Document
 from bench.everyday_invoices.sealed import layouts as sealed_layouts
 from bench.list_layouts.writing import scan
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
@@ -30,12 +29,11 @@ from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
 
 #: The least confidence that is told as sure.
 SURE = 0.9
-Layouts = Mapping[Callable[[str], Document], tuple[str, str]]
 
 
 def lay_out(out: Path, sealed: bool) -> str:
     """Writes one half as a labelled set, and returns the digest of its truth and of all texts that it prints."""
-    layouts: Layouts = sealed_layouts.LAYOUTS if sealed else open_layouts.LAYOUTS
+    layouts = sealed_layouts.LAYOUTS if sealed else open_layouts.LAYOUTS
     (out / "docs").mkdir(parents=True, exist_ok=True)
     shutil.copyfile(HERE / "schema.json", out / "schema.json")
     truths, texts = [], []

@@ -64,9 +64,10 @@ class Bill:
         self.issued = date(2025, rng.randint(1, 12), rng.randint(1, 28))
         self.due_on = self.issued + timedelta(rng.choice((10, 14, 21, 30)))
         country, account, vat = _COUNTRIES[self.language]
-        bban = ("NWBK" if country == "GB" else "") + "".join(rng.choices("0123456789", k=account))
-        spelled = "".join(str(int(c, 36)) for c in f"{bban[:22]}{country}00")
-        self.iban = f"{country}{98 - int(spelled) % 97:02}{bban[:22]}" if country != "FR" else f"FR76{bban}"
+        digits = "".join(rng.choices("0123456789", k=account))
+        bban = {"GB": f"NWBK{digits[:14]}", "IT": f"X{digits[:22]}"}.get(country, digits)
+        spelled = "".join(str(int(c, 36)) for c in f"{bban}{country}00")
+        self.iban = f"{country}{98 - int(spelled) % 97:02}{bban}"
         self.vat_id = country + "".join(rng.choices("123456789", k=vat))
         self.lines = [self._line(text, Decimal(RATES[self.language][i % rates]))
                       for i, text in enumerate(own["items"])]  # fmt: skip

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from email.message import EmailMessage
 from email.utils import format_datetime
 
 from bench.everyday_invoices.bill import HERE, Bill, Line, cents
-from bench.everyday_invoices.paper import Document, Paper
+from bench.everyday_invoices.paper import Document, Layouts, Paper
 
 
 def letter_head(paper: Paper, bill: Bill, right: float) -> None:
@@ -39,7 +39,7 @@ def service_box(name: str) -> Document:
     bill, paper = Bill(HERE, name, 5), Paper()
     letter_head(paper, bill, 545)
     for at, (label, value) in enumerate(facts_of(bill)):
-        x, y = 355 + at % 2 * 95, 105 + at // 2 * 32
+        x, y = 355 + at % 2 * 95, 105.0 + at // 2 * 32
         paper.box(x, y, 95, 32)
         paper.text(x + 5, y + 11, label, size=7)
         paper.text(x + 5, y + 25, value, bold=True)
@@ -63,7 +63,7 @@ def service_box(name: str) -> Document:
     boxes = ((slip[1], bill.seller), ("IBAN", bill.spaced_iban()), (slip[2], bill.number),
              (slip[3], bill.money(bill.total)))  # fmt: skip
     for at, (label, value) in enumerate(boxes):
-        x, y = 50 + at % 2 * 260, 645 + at // 2 * 45
+        x, y = 50 + at % 2 * 260, 645.0 + at // 2 * 45
         paper.box(x, y, 235, 36)
         paper.text(x + 4, y + 10, label, size=6.5)
         paper.text(x + 8, y + 27, value, size=11)
@@ -134,7 +134,7 @@ def hotel_folio(name: str) -> Document:
     charges.sort(key=lambda one: one[0])
     bill.lines = [line for _, line in charges]
     down = Decimal(50 + 30 * bill.at)
-    entries = [(arriving, bill.label("paid"), None, down)]
+    entries: list[tuple[date, str, Decimal | None, Decimal | None]] = [(arriving, bill.label("paid"), None, down)]
     entries += [(arriving + timedelta(night), line.description, line.amount, None) for night, line in charges]
     entries.append((leaving, bill.label("paid"), None, bill.total - down))
     balance, y = Decimal(0), 215.0
@@ -221,8 +221,7 @@ def carried_landscape(name: str) -> Document:
     return paper.done(bill.truth("tax_rate"))
 
 
-#: Each open layout with its two languages.
-LAYOUTS = {
+LAYOUTS: Layouts = {
     carried_landscape: ("de", "en"), hotel_folio: ("fr", "it"), mail_prices: ("de", "it"), service_box: ("en", "fr"),
     wholesale: ("de", "fr"),
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,10 @@ class Document:
     suffix: str
     text: str
     truth: dict[str, Any]
+
+
+#: Layouts, each with its two languages; a layout draws the document of a name.
+Layouts = dict[Callable[[str], Document], tuple[str, str]]
 
 
 class Paper:

@@ -48,11 +48,12 @@ def subjects(part: str) -> dict[str, Subject]:
 
 
 def _subject(stored: dict[str, Any]) -> Subject:
-    fields = {
-        name: tuple(Field(**{**one, "kind": _kind(one["kind"])}) for one in stored[name])
+    fields: dict[str, Any] = {
+        name: tuple(Field(**(one | {"kind": _kind(one["kind"])})) for one in stored[name])
         for name in ("columns", "root", "page", "group") if name in stored
     }  # fmt: skip
-    return Subject(**{**stored, **fields, "absent": tuple(map(tuple, stored.get("absent", ())))})
+    fields["absent"] = tuple((name, kind, about) for name, kind, about in stored.get("absent", ()))
+    return Subject(**(stored | fields))
 
 
 def _kind(stored: Sequence[Any]) -> Kind:

@@ -6,13 +6,13 @@ import io
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from docx import Document as new_docx
-from docx.table import Table
 
 from bench.everyday_invoices.bill import RATES, Bill, Line, cents
 from bench.everyday_invoices.open_layouts import facts_of, sums_of
-from bench.everyday_invoices.paper import Document, Paper
+from bench.everyday_invoices.paper import Document, Layouts, Paper
 
 HERE = Path(__file__).parent
 
@@ -140,7 +140,7 @@ def side_by_side(name: str) -> Document:
     paper.rule(50, 221, 335)
     paper.rule(385, 221, 545)
     for at, line in enumerate(bill.lines):
-        y = 236 + 15 * at
+        y = 236.0 + 15 * at
         cells = (line.description, bill.number_text(line.quantity), bill.money(line.price), bill.money(line.amount))
         paper.row(y, columns, cells)
         if at < 4:
@@ -184,7 +184,7 @@ def merged_docx(name: str) -> Document:
     return Document(stored.getvalue(), ".docx", text, bill.truth(*["tax_total"] * (len(bill.taxes()) > 1)))
 
 
-def _merged_group(table: Table, bill: Bill, group: list[Line]) -> None:
+def _merged_group(table: Any, bill: Bill, group: list[Line]) -> None:
     """Adds rows of which the rate is one cell."""
     first = len(table.rows)
     for line in group:
@@ -195,8 +195,7 @@ def _merged_group(table: Table, bill: Bill, group: list[Line]) -> None:
     held.text = bill.number_text(group[0].rate)
 
 
-#: Each sealed layout with its two languages.
-LAYOUTS = {
+LAYOUTS: Layouts = {
     till_receipt: ("en", "fr"), utility_meter: ("en", "it"), craft_groups: ("fr", "it"), merged_docx: ("de", "it"),
     side_by_side: ("de", "en"),
 }  # fmt: skip
