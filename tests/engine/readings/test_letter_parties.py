@@ -14,7 +14,8 @@ ADDRESS = "Frau Rita Esch\nAm Wall 3\n10115 Berlin\n"
 
 
 def told(text: str) -> dict[str, str]:
-    return {one.words: text[slice(*one.name)] for one in letter_parties(text) if one.words in ("sender", "recipient")}
+    found = [one for one in letter_parties(text) if one.words in ("sender", "recipient")]
+    return {one.words: text[slice(*(one.party if one.words == "recipient" else one.name))] for one in reversed(found)}
 
 
 @each(
@@ -36,6 +37,8 @@ def test_the_line_above_the_addressee_is_the_sender(text: str, sender: str, addr
     "text",
     [
         f"Uferweg 8, 94032 Passau\n\nSehr geehrte Frau Esch,\n\nwir schreiben\n\n{ADDRESS}",
+        f"Ulm GmbH\nDock House, The Quay, Ulm IP11 3TF\n\n{ADDRESS}",
+        f"Ulm GmbH\nDock House, 2 Quay, Ulm IP11 3TF\n\n{ADDRESS}",
         f"Ulm GmbH · Uferweg 8 · 94032 Passau\n\nRechnung\n\n{ADDRESS}",
         "Esch, Rita, 10115 Berlin\nUlm, Ida, 94032 Passau\nOrt, Udo, 38000 Soest\n",
         ADDRESS,

@@ -99,7 +99,8 @@ def _scores(
             # "seller_address" is somewhere behind the name, "seller_representative" in a clause.
             more = length > len(words_in(term.words))
             scores[pieces_of(*term.party)] = config.within * claim
-            scores[pieces.at(term.party[0])] = (config.within if more else config.own) * claim
+            if not more and term.name[0] < term.name[1]:
+                scores[pieces.at(term.name[0])] = config.own * claim
     claimed = [term for term, claim in zip(terms, claims.tolist(), strict=True) if claim]
     for start, end in representations(given.page.text):
         behind = bisect_left(claimed, start, key=lambda term: term.at[1])
