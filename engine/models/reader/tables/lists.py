@@ -29,6 +29,7 @@ from cinnabar.engine.models.reader.tables.matched_columns import (
     match_columns,
 )
 from cinnabar.engine.models.reader.tables.sums import sum_rows
+from cinnabar.engine.tables.continued import with_continued
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import PrintedTable, has_labels, tables_of
@@ -73,7 +74,7 @@ def tables_in(memory: Memory) -> list[PrintedTable]:
         passage = memory.passage
         found = tables_of(passage.text, passage.word_start, passage.word_box)
         memory.tables = [with_charges(table, memory.reader) for table in found]
-    return memory.tables
+    return with_continued(memory.tables, memory.passage.text)
 
 
 @dataclass(frozen=True, slots=True)
