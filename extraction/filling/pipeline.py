@@ -29,6 +29,7 @@ from cinnabar.extraction.filling.records.doubts import (
 from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
+from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums, without_sum_rows
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.validation import Validator
@@ -280,6 +281,8 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
         filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, answers))
         filled = with_facts(job.compiled.form, filled, plan.facts)
         filled = with_marks(job.compiled.form, filled, plan.document)
+        filled = without_sum_rows(job.compiled.form, filled, plan.document.text)
+        filled = with_doubted_sums(job.compiled.form, filled, plan.document.text)
         if job.tier is not None:  # it is asked for what the surroundings leave in doubt
             filled = read_surroundings(job.compiled.form, filled, plan.document, locale_of(plan.document))
     except Exception as error:

@@ -25,7 +25,9 @@ from cinnabar.extraction.filling.asking import is_doubtful
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.filling.records.list_evidence import (
+    lists_without_sum,
     settled_lists,
+    with_doubted_sums,
     with_other_readings,
     with_placed_numbers,
     without_sum_rows,
@@ -126,7 +128,7 @@ def escalate(
     for at, read in enumerate(merged):
         lower = replace(read, filled=_unsure_of_worded(form, read.filled))
         long = {} if tier.max_list_rows is None else long_lists(form, lower.filled.value, tier.max_list_rows)
-        if not _is_asked(lower, tier, long.keys()):
+        if not _is_asked(form, lower, tier, long.keys()):
             continue
         # A model that cannot be loaded ends the run, not one document.
         filler = tier.filler
@@ -251,7 +253,7 @@ def _within(pointer: str, places: Collection[str]) -> bool:
     return any(lies_within(pointer, place) for place in places)
 
 
-def _is_asked(lower: MergedRecord, tier: Tier, passed: Collection[str]) -> bool:
+def _is_asked(form: Form, lower: MergedRecord, tier: Tier, passed: Collection[str]) -> bool:
     """Returns whether a document is escalated, though not for what is within the places that are `passed` over."""
     if not tier.prefer_confident:
         return not _is_sure(lower, tier.threshold, passed)
@@ -259,7 +261,8 @@ def _is_asked(lower: MergedRecord, tier: Tier, passed: Collection[str]) -> bool:
     own = {at: leaf.confidence for at, leaf in leaves.items() if leaf.origin not in _GIVEN}
     needed = any(leaf.missing or (leaf.confidence == 0.0 and leaf.origin not in _GIVEN) for leaf in leaves.values())
     lists = {at: sure for at, sure in _without(lower.filled.lists, passed).items() if not lower.facts.holds(at)}
-    return bool(leaves or lists) and (needed or lower.refused or is_doubtful(own, lists, tier.threshold))
+    needed = needed or lower.refused or not lists_without_sum(form, lower.filled, lower.document.text) <= {*passed}
+    return bool(leaves or lists) and (needed or is_doubtful(own, lists, tier.threshold))
 
 
 def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) -> bool:
@@ -432,5 +435,6 @@ class _Raised:
             both = prefer_confident_record(self.form, own, raised, kept, settled, self.partial)
             if not self.partial:
                 both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
-            raised = weighed(self.form, both, own, raised, self.frozen, kept)
+            both = weighed(self.form, both, own, raised, self.frozen, kept)
+            raised = with_doubted_sums(self.form, both, text)
         return with_facts(self.form, raised, self.lower.facts)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from cinnabar.engine.models.reader.confidence_features import SMALL_SUM, list_names, readings_of_figures
@@ -39,27 +39,30 @@ _NUMBERS = (
     re.compile(r"\d(?:[\d.,'’]*\d)?"),
     re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)"),
 )
+#: A number beyond this is no amount.
+MOST = 10**15
+_AMOUNT = re.compile(r"[.,]\d\d(?!\d)")
 _GIVEN = {"known", "fact"}
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a list: its pointer, and its leaves without those of inner lists, by their pointers in the row."""
+    """A row of a list: its pointer, and its leaves without those of inner lists, by their pointers in the row.
+
+    `numbers` are those of its leaves that are some. `filled` leaves have a value that stands in the document.
+    """
 
     pointer: str
     leaves: Mapping[str, Leaf]
+    numbers: Mapping[str, float]
+    filled: int
 
-    @property
-    def numbers(self) -> dict[str, float]:
-        """The row's numbers by field."""
-        read = ((name, _number(leaf)) for name, leaf in self.leaves.items())
-        return {name: number for name, number in read if number is not None}
-
-    @property
-    def filled(self) -> int:
-        """How many fields have a value that stands in the document."""
-        return sum(bool(leaf.spans) and leaf.text not in (None, "null") for leaf in self.leaves.values())
+    @classmethod
+    def of(cls, pointer: str, leaves: Mapping[str, Leaf]) -> _Row:
+        read = {name: _number(leaf) for name, leaf in leaves.items()}
+        filled = sum(bool(leaf.spans) and leaf.text not in (None, "null") for leaf in leaves.values())
+        return cls(pointer, leaves, {name: one for name, one in read.items() if one is not None}, filled)
 
     @property
     def begin(self) -> int | None:
@@ -76,6 +79,11 @@ class PrintedNumbers:
         for number, at in _printed(text):
             self._places.setdefault(number, []).append(at)
 
+    def has(self, number: float) -> bool:
+        """Returns whether a number stands anywhere, and is no small whole one, which may be any number of a page."""
+        found = round(abs(number), 2)
+        return found in self._places and found != 0 and not (found < SMALL_SUM and found == int(found))
+
     def outside(self, number: float, rows: Sequence[_Row]) -> list[int]:
         """Returns where a number stands that is no value of these rows."""
         own = [span for row in rows for leaf in row.leaves.values() for span in leaf.spans]
@@ -85,9 +93,7 @@ class PrintedNumbers:
 
 def without_sum_rows(form: Form, filled: Filled, text: str) -> Filled:
     """Returns a record without the rows of lists that are sums of those above, and what follows these as thinly."""
-    printed, leaves = PrintedNumbers(text), filled.leaves.items()
-    outside = (leaf for pointer, leaf in leaves if not any(at in filled.rows for at in above(pointer)))
-    stated = [number for number in map(_number, outside) if number]
+    printed, stated = PrintedNumbers(text), [number for number, _ in _stated(filled) if number]
     for one, rows in _lists(form, filled):
         gone = _sum_rows(rows, printed, stated)
         changed = _without_rows(form, filled, one, gone) if gone else None
@@ -116,6 +122,29 @@ def with_placed_numbers(form: Form, filled: Filled, text: str) -> Filled:
                 leaves[at] = replace(leaf, confidence=min(leaf.confidence, UNPLACED))
     record = accept(form, value)
     return filled if record is None else replace(filled, record=record, leaves=leaves)
+
+
+def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
+    """Returns the lists whose amounts add up to no printed number, though the record states one beyond each of them.
+
+    An amount is printed with two decimals; those of a column have one sign, for bookings add up to no total.
+    """
+    printed = PrintedNumbers(text)
+    stated = [abs(number) for number, leaf in _stated(filled) if _is_amount(leaf, text)]
+    found: set[str] = set()
+    for place, rows in _lists(form, filled):
+        columns = [name for name in _columns(rows) if _has_amounts(rows, name, text)]
+        most = max((abs(number) for row in rows for number in row.numbers.values()), default=0.0)
+        told = columns and any(number > most and not _is(number, most) for number in stated)
+        if told and not any(_is_printed_sum(rows, name, printed) for name in _columns(rows)):
+            found.add(place.pointer)
+    return found
+
+
+def with_doubted_sums(form: Form, filled: Filled, text: str) -> Filled:
+    """Returns a record with doubt in the lists that do not add up."""
+    doubted = {at: min(filled.lists.get(at, 1.0), UNSETTLED) for at in lists_without_sum(form, filled, text)}
+    return replace(filled, lists={**filled.lists, **doubted}) if doubted else filled
 
 
 def settled_lists(form: Form, text: str, one: Filled, other: Filled, kept: Collection[str] = ()) -> dict[str, bool]:
@@ -165,7 +194,7 @@ def _rows(filled: Filled, place: RecordList) -> list[_Row]:
         step, _, name = at.removeprefix(begin).partition("/")
         if at.startswith(begin) and not any(one.isdecimal() for one in name.split("/")):
             own[begin + step][name] = leaf
-    return [_Row(at, own[at]) for at in place.rows]
+    return [_Row.of(at, own[at]) for at in place.rows]
 
 
 def _weight(rows: Sequence[_Row], place: RecordList, printed: PrintedNumbers) -> float:
@@ -181,6 +210,24 @@ def _weight(rows: Sequence[_Row], place: RecordList, printed: PrintedNumbers) ->
     return weight + length.numbered + (ascending + products) / len(rows)
 
 
+def _stated(filled: Filled) -> Iterator[tuple[float, Leaf]]:
+    """Yields the numbers of a record outside of rows."""
+    for pointer, leaf in filled.leaves.items():
+        number = None if any(at in filled.rows for at in above(pointer)) else _number(leaf)
+        if number is not None:
+            yield number, leaf
+
+
+def _is_amount(leaf: Leaf, text: str) -> bool:
+    return any(_AMOUNT.search(text, start, end) for start, end in leaf.spans)
+
+
+def _has_amounts(rows: Sequence[_Row], name: str, text: str) -> bool:
+    own = [row for row in rows if name in row.numbers]
+    signs = {row.numbers[name] < 0 for row in own}
+    return len(signs) == 1 and all(_is_amount(row.leaves[name], text) for row in own)
+
+
 def _columns(rows: Sequence[_Row]) -> list[str]:
     """Returns the fields that have numbers in all rows, but for one."""
     names = dict.fromkeys(name for row in rows for name in row.numbers)
@@ -191,7 +238,7 @@ def _is_printed_sum(rows: Sequence[_Row], name: str, printed: PrintedNumbers) ->
     """Returns whether a column adds up to a number that is printed outside of the rows."""
     numbers = [row.numbers.get(name, 0.0) for row in rows]
     total = math.fsum(numbers)
-    if not total or (abs(total) < SMALL_SUM and total == int(total)):
+    if not printed.has(total):
         return False
     # A value that was not found in the text stands at one of these places all the same.
     lost = sum(not row.leaves[at].spans for row in rows for at, one in row.numbers.items() if _is(one, total))
@@ -208,24 +255,33 @@ def _is_product(numbers: Sequence[float]) -> bool:
 
 
 def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[float]) -> set[int]:
-    """Returns the places of the rows that are sums of those above, and of the rows behind such a one that are as thin.
+    """Returns the places of the rows that are sums of those above, and of the thinner rows behind a printed sum.
 
-    Rows behind a sum that fill as much as those above it are the next part of the list. A sum that does itself is none
-    by chance if it, or what stands behind it, is one of the numbers that are `stated` in the record outside of rows.
+    Rows that fill as much as those above are the next part of the list. A sum that does is no such row by chance if it,
+    or what stands behind it, is one of the numbers `stated` in the record outside of rows: all behind it goes then.
     """
-    for name in _columns(rows):
-        numbers = [row.numbers.get(name) for row in rows]
+    columns = _columns(rows)
+    # Rows that add up all together are borne out.
+    if any(_is_printed_sum(rows, name, printed) for name in columns):
+        return set()
+    for name in columns:
+        numbers = [row.numbers.get(name, 0.0) for row in rows]
+        sums, fewest = [*accumulate(numbers)], [*accumulate((row.filled for row in rows), min)]
         for at in range(1, len(rows)):
-            number, total = numbers[at], math.fsum(filter(None, numbers[:at]))
-            if number is None or not total or not _is(number, total):
+            least, own, total = fewest[at - 1], rows[at].filled, sums[at - 1]
+            is_sum = bool(numbers[at]) and _is(numbers[at], total)
+            if not is_sum and not printed.has(total):
                 continue
-            least, own = min(row.filled for row in rows[:at]), rows[at].filled
-            sums = {end: math.fsum(filter(None, numbers[:end])) for end in range(at + 1, len(rows) + 1)}
-            chance = not any(_is(one, two or 0.0) for one in stated for two in numbers[at:])
-            chance = chance or at < 2 or any(printed.outside(one, rows) for one in sums.values())
-            chance = chance or any(_is(one, numbers[end] or 0.0) for end, one in sums.items() if end < len(rows))
-            if own < least or (own == least and not chance):
-                return {at} | {k for k in range(at + 1, len(rows)) if rows[k].filled < least or own == least}
+            thin = {k for k in range(at, len(rows)) if rows[k].filled < least}
+            if thin and (at in thin if is_sum else at > 1 and _is_printed_sum(rows[:at], name, printed)):
+                return thin
+            is_told = at > 1 and any(_is(one, two) for one in stated for two in numbers[at:])
+            ends = range(at + 1, len(rows))
+            # The sum with this row stands behind it, or is printed: then it is a row.
+            counts = any(_is(sums[end - 1], numbers[end]) for end in ends)
+            counts |= any(_is_printed_sum(rows[:end], name, printed) for end in ends)
+            if is_sum and own == least and is_told and not counts:
+                return {*range(at, len(rows))}
     return set()
 
 
@@ -280,9 +336,10 @@ def _printed(text: str) -> Iterator[tuple[float, int]]:
 
 
 def _number(leaf: Leaf) -> float | None:
-    value = None if leaf.text is None else parse(leaf.text)
-    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None
+    value: Any = None if leaf.text is None else parse(leaf.text)
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+        return None
+    return float(value) if abs(value) < MOST else None
 
 
 def _is(one: float, two: float) -> bool:

@@ -302,6 +302,27 @@ def test_the_reading_of_a_list_that_adds_up_counts_and_totals_and_unprinted_coun
     assert [row["what"] for row in json.loads(found.record)["lines"]] == ["Oak", "Elm", "Fir"]
 
 
+def test_a_list_that_does_not_add_up_asks_however_sure_it_is() -> None:
+    rows = {"type": "array", "items": {"type": "object", "properties": {"price": {"type": "number"}}}}
+    form = form_of({"type": "object", "properties": {"lines": rows, "total": {"type": "number"}}})
+    text = "- price=7.50\n- price=9.25\ntotal=16.75\n"
+    slots = {slot.path.rsplit("/", 1)[1]: slot.index for slot in form.slots}
+    for count, asked in ((1, 1), (2, 0)):
+        prices = [7.5, 9.25][:count]
+        spans = [(8, 12), (21, 25)]
+        read = {f"/lines/{at}/price": (str(one), spans[at]) for at, one in enumerate(prices)} | {
+            "/total": ("16.75", (32, 37))
+        }
+        leaves = {at: Leaf(one, 0.99, (span,), slot=slots[at[-5:]]) for at, (one, span) in read.items()}
+        record = json.dumps({"lines": [{"price": one} for one in prices], "total": 16.75})
+        draft = Filled("", record, leaves, {f"/lines/{at}": (0, 0.99) for at in range(count)}, 1, 0, {"/lines": 0.99})
+        tier = Tier(lambda: Engine(ReadingModel()), 0.6, prefer_confident=True)
+        (found,), counts = escalate([MergedRecord(parse(text.encode(), "page.txt"), draft)], form, tier)
+        assert isinstance(found, Filled) and counts.documents == asked
+        if asked:
+            assert [row["price"] for row in json.loads(found.record)["lines"]] == [7.5, 9.25]
+
+
 @pytest.mark.parametrize("around", ["open names", "a nullable object", "a refused mix"])
 def test_a_long_list_stays_where_its_object_is_taken_as_a_whole(around: str) -> None:
     rows = {"type": "array", "items": {"type": "object", "properties": {"what": {"type": "string"}}}}

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.filling.records.list_evidence import (
+    lists_without_sum,
     settled_lists,
+    with_doubted_sums,
     with_other_readings,
     with_placed_numbers,
     without_sum_rows,
@@ -63,6 +67,8 @@ TAIL: list[Row] = [(what, None, None, amount) for what, amount in (
 )]  # fmt: skip
 SLIP = "Tea  3.20\nCake  4.35\nSum  7.55\nVAT  0.50\nCash  10.00\n"
 TEA: list[Row] = [("Tea", 3.2), ("Cake", 4.35)]
+BOX = "Desk  2.00  60.00  120.00\nLamp  3.00  25.67  77.00\nNet  197.00\nTax  39.40\nAccount 12 947.00\n"
+DESK: list[Row] = [("Desk", 2.0, 60.0, 120.0), ("Lamp", 3.0, 25.67, 77.0)]
 EVEN = "Apple  5.00\nPear  5.00\nMelon  10.00\nTotal  20.00\n"
 FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
 
@@ -74,6 +80,7 @@ FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
         pytest.param(BILL, FOUR, CHAIRS[:2], [], 325.94, id="rows without a sum"),
         pytest.param(SLIP, TWO, TEA, [("Sum", 7.55), ("VAT", 0.5), ("Cash", 10.0)], 7.55, id="rows of two fields"),
         pytest.param(SLIP, TWO, [*TEA, ("Sum", 7.55)], [], None, id="a list of all amounts"),
+        pytest.param(BOX, FOUR, DESK, [(None, None, None, 39.4), ("Account", None, None, 947.0)], None, id="a box"),
         pytest.param(EVEN, TWO, FRUIT, [], 20.0, id="a row that is the sum of those above by chance"),
         pytest.param(EVEN, TWO, FRUIT, [("Total", 20.0)], 20.0, id="a total behind such a row"),
         pytest.param("Fee  9.00\nFee  9.00\n", TWO, [("Fee", 9.0), ("Fee", 9.0)], [], 9.0, id="two rows alike"),
@@ -96,6 +103,40 @@ def test_a_next_part_of_the_list_behind_a_subtotal_stays() -> None:
     found = without_sum_rows(form, read(form, text, rows, FOUR), text)
     assert [row["what"] for row in json.loads(found.record)["items"]] == ["A", "B", "C"]
     assert found.leaves["/items/2/amount"].text == "12.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows", "total", "found"),
+    [
+        pytest.param(BILL, FOUR, CHAIRS[:2], 325.94, True, id="a row is missing"),
+        pytest.param(BILL, FOUR, CHAIRS, 325.94, False, id="the rows add up to a sum that is not the total"),
+        pytest.param(BILL, FOUR, CHAIRS[:2], 12.4, False, id="no total is stated"),
+        pytest.param("A  1.25\nB  2.50\nAll  7\n", TWO, [("A", 1.25), ("B", 2.5)], 7.0, False, id="no amount beyond"),
+        pytest.param(
+            "In  8.25\nOut  -2.50\nBalance  20.00\n", TWO, [("In", 8.25), ("Out", -2.5)], 20.0, False, id="bookings",
+        ),
+        pytest.param("Balance  20.00\n", TWO, [], 20.0, False, id="no row"),
+    ],
+)  # fmt: skip
+def test_a_list_that_does_not_add_up_below_a_total_is_in_doubt(
+    text: str, names: tuple[str, ...], rows: list[Row], total: float, found: bool
+) -> None:
+    form = form_of(*names)
+    reading = read(form, text, rows, names, total)
+    at = text.rindex(f"{total:.2f}" if f"{total:.2f}" in text else "7")
+    stated = replace(reading.leaves["/total"], spans=((at, at + len(f"{total:.2f}")),))
+    reading = replace(reading, leaves={**reading.leaves, "/total": stated})
+    assert lists_without_sum(form, reading, text) == ({"/items"} if found else set())
+    assert with_doubted_sums(form, reading, text).lists["/items"] == (0.69 if found else 0.9)
+
+
+def test_lists_of_thousands_of_rows_are_weighed_in_time() -> None:
+    rows: list[Row] = [(f"Part {at}", at + 0.25) for at in range(3000)]
+    text = "".join(f"{what}  {amount:.2f}\n" for what, amount in rows)
+    form = form_of(*TWO)
+    reading, begun = read(form, text, rows, TWO, 5.0), time.process_time()
+    assert without_sum_rows(form, reading, text) == with_doubted_sums(form, reading, text) == reading
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize(
