@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -28,6 +28,8 @@ from cinnabar.schemas.pointers import above, lies_within, unescape, value_at
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: What a printed sum or count weighs beside the shares of rows with a product and with a place, and a numbering.
 SUM_WEIGHT, COUNT_WEIGHT = 2.0, 2.0
+#: The share of the rows in which a field has a number, for it to be a column that may add up.
+COLUMN_SHARE = 2 / 3
 #: By how much a reading must be borne out better, for evidence to choose it.
 SETTLED = 1.5
 #: The most confidence of a list of which two readings have other numbers of rows, and no evidence tells whose is right.
@@ -127,16 +129,18 @@ def with_placed_numbers(form: Form, filled: Filled, text: str) -> Filled:
 def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
     """Returns the lists whose amounts add up to no printed number, though the record states one beyond each of them.
 
-    An amount is printed with two decimals; those of a column have one sign, for bookings add up to no total.
+    An amount is printed with two decimals; none is below zero, for bookings add up to no total.
     """
     printed = PrintedNumbers(text)
     stated = [abs(number) for number, leaf in _stated(filled) if _is_amount(leaf, text)]
     found: set[str] = set()
     for place, rows in _lists(form, filled):
-        columns = [name for name in _columns(rows) if _has_amounts(rows, name, text)]
-        most = max((abs(number) for row in rows for number in row.numbers.values()), default=0.0)
-        told = columns and any(number > most and not _is(number, most) for number in stated)
-        if told and not any(_is_printed_sum(rows, name, printed) for name in _columns(rows)):
+        columns = _columns(rows)
+        every = [number for row in rows for number in row.numbers.values()]
+        most = max(map(abs, every), default=0.0)
+        told = min(every, default=-1.0) >= 0 and any(number > most and not _is(number, most) for number in stated)
+        told = told and any(_has_amounts(rows, name, text) for name in columns)
+        if told and not any(_is_printed_sum(rows, name, printed) for name in columns):
             found.add(place.pointer)
     return found
 
@@ -223,15 +227,13 @@ def _is_amount(leaf: Leaf, text: str) -> bool:
 
 
 def _has_amounts(rows: Sequence[_Row], name: str, text: str) -> bool:
-    own = [row for row in rows if name in row.numbers]
-    signs = {row.numbers[name] < 0 for row in own}
-    return len(signs) == 1 and all(_is_amount(row.leaves[name], text) for row in own)
+    return all(_is_amount(row.leaves[name], text) for row in rows if name in row.numbers)
 
 
 def _columns(rows: Sequence[_Row]) -> list[str]:
-    """Returns the fields that have numbers in all rows, but for one."""
-    names = dict.fromkeys(name for row in rows for name in row.numbers)
-    return [name for name in names if sum(name in row.numbers for row in rows) >= max(1, len(rows) - 1)]
+    """Returns the fields that have numbers in most rows; one row of two tells already."""
+    filled = Counter(name for row in rows for name in row.numbers)
+    return [name for name, count in filled.items() if count >= min(len(rows) - 1, COLUMN_SHARE * len(rows))]
 
 
 def _is_printed_sum(rows: Sequence[_Row], name: str, printed: PrintedNumbers) -> bool:
