@@ -60,10 +60,14 @@ def weighed(
         leaf, null = leaves[pointer], nulls.confidence(signs.null)
         sure = null if signs.value is None else values.confidence(signs.value)
         leaves[pointer] = replace(leaf, confidence=sure, absence=null)
-        if signs.value is not None and sure < max(LEAST, null) and pointer not in made.rows:
-            left_out = any(pointer in read.leaves and read.leaves[pointer].text is None for read in (one, other))
-            slot = form.slots[leaf.slot]
-            if not slot.written and (slot.nullable or (left_out and not is_listed(slot))):
+        slot = form.slots[leaf.slot]
+        absent = [read.leaves[pointer] for read in (one, other) if pointer in read.leaves]
+        absent = [own for own in absent if not has_value(own)]
+        # A text that is to be worded is right in many wordings.
+        least = max(LEAST, null) if not slot.written else null if absent else 0.0
+        if signs.value is not None and sure < least and pointer not in made.rows:
+            left_out = any(own.text is None for own in absent) and not is_listed(slot)
+            if slot.nullable or left_out:
                 unlikely.append(pointer)
     return with_nulls(form, replace(made, leaves=leaves), unlikely)
 

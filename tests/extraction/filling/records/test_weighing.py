@@ -95,12 +95,15 @@ def test_a_null_of_both_is_surer_than_one_against_a_value_and_a_sure_null_beats_
 def test_an_unlikely_value_is_null_or_left_out_where_it_may_be() -> None:
     form = note()
     record = {"city": "Ulm", "kind": "inn", "left_out": "x", "text": "Worded.", "stops": ["A", "B"]}
-    sure = dict.fromkeys(record, 0.05)
-    found = both(reading(form, {}), reading(form, record, **sure))
+    sure = dict.fromkeys(record, 0.05) | {"text": 0.2}
+    found = both(reading(form, {}, text=0.05), reading(form, record, **sure))
     assert json.loads(found.record) == {
         "city": None, "place": None, "kind": None, "text": "Worded.", "stops": [{"name": "A"}, {"name": "B"}],
     }  # fmt: skip
     assert found.leaves["/left_out"].text is None and found.leaves["/text"].confidence < LEAST
+    # What the model words counts, but for a reader's copy where it finds nothing to word.
+    copied = both(reading(form, {"text": "Copied."}, text=0.0), reading(form, {"text": None}, text=0.4))
+    assert json.loads(copied.record)["text"] is None
     # One that both have may not be left out.
     again = both(reading(form, record, **sure), reading(form, record | {"left_out": "y"}, **sure))
     assert json.loads(again.record)["left_out"] == "x"
