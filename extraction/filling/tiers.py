@@ -416,7 +416,6 @@ class _Raised:
         answers = zip((r for r in results if isinstance(r, Filled)), self.asked, strict=True)
         filled = merge(self.form, chunks, [_answered(result, elsewhere) for result, (_, elsewhere) in answers])
         own, text = self.lower.filled, self.lower.document.text
-        filled = without_sum_rows(self.form, with_placed_numbers(self.form, filled, text), text)
         leaves = {
             at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
             for at, leaf in filled.leaves.items()
@@ -426,6 +425,7 @@ class _Raised:
         rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
         lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
         raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
+        raised = without_sum_rows(self.form, with_placed_numbers(self.form, raised, text, self.frozen), text)
         if self.prefer_confident:
             # Nobody asked for the long lists, so the record has its own ones.
             own = _unsure_of_worded(self.form, own)

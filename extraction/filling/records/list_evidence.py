@@ -103,18 +103,18 @@ def without_sum_rows(form: Form, filled: Filled, text: str) -> Filled:
     return filled
 
 
-def with_placed_numbers(form: Form, filled: Filled, text: str) -> Filled:
+def with_placed_numbers(form: Form, filled: Filled, text: str, told: Collection[str] = ()) -> Filled:
     """Returns a record in whose rows a number that stands nowhere near its row is null, or in doubt.
 
     It is in doubt if it may not be null, or if the document prints it elsewhere, as a rate below the rows; one digit
-    alone tells nothing there.
+    alone tells nothing there. The values at the places that were `told` stay.
     """
     printed, leaves, value = PrintedNumbers(text), dict(filled.leaves), parse(filled.record)
     for _, rows in _lists(form, filled):
         for row in rows:
             for name, number in row.numbers.items():
                 leaf, at = row.leaves[name], f"{row.pointer}/{name}"
-                if leaf.origin == "default" or _stands(row, name, number, text):
+                if at in told or leaf.origin == "default" or _stands(row, name, number, text):
                     continue
                 elsewhere = printed.outside(number, rows) and not (number < 10 and number == int(number))
                 slot = form.slots[leaf.slot] if leaf.slot >= 0 else None
@@ -140,6 +140,9 @@ def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
         most = max(map(abs, every), default=0.0)
         told = min(every, default=-1.0) >= 0 and any(number > most and not _is(number, most) for number in stated)
         told = told and any(_has_amounts(rows, name, text) for name in columns)
+        sums = [abs(math.fsum(row.numbers.get(name, 0.0) for row in rows)) for name in columns]
+        # Two balances differ by the bookings between them.
+        told = told and not any(_is(abs(one - two), total) for total in sums for one in stated for two in stated)
         if told and not any(_is_printed_sum(rows, name, printed) for name in columns):
             found.add(place.pointer)
     return found

@@ -154,7 +154,9 @@ def test_a_number_that_stands_nowhere_near_its_row_is_null_or_in_doubt(
     text: str, count: int, demanded: bool, found: tuple[int | None, float]
 ) -> None:
     form, names = form_of("what", "count", "amount", demanded=demanded), ("what", "count", "amount")
-    made = with_placed_numbers(form, read(form, text, [("Chair", count, 80.0)], names), text)
+    reading = read(form, text, [("Chair", count, 80.0)], names)
+    assert with_placed_numbers(form, reading, text, ["/items/0/count"]).record == reading.record
+    made = with_placed_numbers(form, reading, text)
     (row,), leaf = json.loads(made.record)["items"], made.leaves["/items/0/count"]
     assert (row["count"], leaf.confidence) == found and leaf.text == json.dumps(found[0])
     assert made.leaves["/items/0/amount"].confidence == 0.9
