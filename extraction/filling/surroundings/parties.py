@@ -27,7 +27,8 @@ def _terms(text: str) -> tuple[tuple[DefinedTerm, ...], tuple[Span, ...]]:
 
 def _party(one: Beside) -> Effect | None:
     """A party is the name before its term: not the one behind it, no other party, not half of the name."""
-    if not _is_name(one.slot) or not isinstance(one.value, str) or not one.spans:
+    in_row = "*" in one.slot.path
+    if in_row or not _is_name(one.slot) or not isinstance(one.value, str) or not one.spans:
         return None
     terms, clauses = _terms(one.document.text)
     likeness = {term: _likeness(term.words, one.asked.label, one.slot.path) for term in terms}
@@ -36,8 +37,10 @@ def _party(one: Beside) -> Effect | None:
     if not most or len({term.name for term in own}) > 1 or _is_sibling(one, own[0].words, most):
         return None
     (start, end), name, text = (one.spans[0][0], one.spans[-1][1]), own[0].name, one.document.text
+    # A lone word that is not all of its stretch may begin a sentence: "Specifically, ... (the "Owner")".
+    is_lone = name[1] < own[0].party[1] and not re.search(r"\s", text[slice(*name)])
     if any(_within(start, term.party) for term in terms if term.name != name):
-        return Effect(OTHER_PARTY) if most == _PART else _named(one, name)
+        return Effect(OTHER_PARTY) if most == _PART or is_lone else _named(one, name)
     if most == _PART:
         return None
     if any(_within(start, other) for other in (*clauses, *(term.at for term in own))):
@@ -47,8 +50,11 @@ def _party(one: Beside) -> Effect | None:
     return None if end < name[1] and not text[end].isspace() else _named(one, (start, name[1]))
 
 
-def _named(one: Beside, name: Span) -> Effect:
-    told = json.dumps(" ".join(one.document.text[slice(*name)].split()), ensure_ascii=False)
+def _named(one: Beside, name: Span) -> Effect | None:
+    printed = " ".join(one.document.text[slice(*name)].split())
+    told = json.dumps(printed, ensure_ascii=False)
+    if printed == one.value:
+        return None
     return Effect(OTHER_PARTY, told, (name,), CORRECTED) if one.slot.accepts(told.encode()) else Effect(OTHER_PARTY)
 
 

@@ -31,7 +31,8 @@ def party_prior(given: PriorInput) -> PriorScores:
     """Returns the scores of fields and objects by the defined terms that have their names: -others to own."""
     plain = {slot.path for slot in given.form.slots if slot.kind == "string" and not (slot.pattern or slot.options)}
     fields = {path: own for path, own in fields_of_record(given.form).items() if path in plain}
-    objects = {path: FieldNames(own.names, ()) for path, own in objects_of(given.form).items()}
+    lists = {array.path for array in given.form.arrays}
+    objects = {path: FieldNames(own.names, ()) for path, own in objects_of(given.form).items() if path not in lists}
     asked = {path: _spelled(own) for path, own in {**fields, **objects}.items()}
     terms = [*letter_parties(given.page.text), *defined_terms(given.page.text)] if asked else []
     if not terms:
@@ -52,9 +53,12 @@ def party_prior(given: PriorInput) -> PriorScores:
 
 
 def _spelled(asked: FieldNames) -> FieldNames:
-    """Returns the names also with umlauts, which names in a schema often lack: "kaeufer"."""
+    """Returns the names, also with umlauts, which names in a schema often lack ("kaeufer").
+
+    Descriptions leave: that of a governing law has the word "Agreement".
+    """
     umlauts = [tuple(_UMLAUT.sub(lambda two: "äöü"["aou".index(two[1])], word) for word in own) for own in asked.names]
-    return FieldNames(tuple(dict.fromkeys((*asked.names, *umlauts))), asked.note)
+    return FieldNames(tuple(dict.fromkeys((*asked.names, *umlauts))), ())
 
 
 def _claims(
@@ -67,7 +71,7 @@ def _claims(
     """Returns how surely each of F names is that of each of T terms, 0 but for its best ones: [F, T]."""
     defined = [words_in(term.words) for term in terms]
     names = {name for one in asked for name in one.names}
-    naming = NameSimilarity(names, {one.note for one in asked}, defined, words, matching)
+    naming = NameSimilarity(names, {()}, defined, words, matching)
     at = [naming.cells.index(own) for own in defined]
     alike = np.stack([naming.match_field(one) for one in asked])[:, at]
     whole = np.stack([np.max([naming.shares(name)[1] for name in one.names], 0) for one in asked])[:, at]

@@ -7,6 +7,13 @@ from typing import Any
 from tests.support.cases import each
 from tests.support.surrounded_values import surrounded
 
+from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.request import Leaf
+from cinnabar.extraction.documents.ingest.dispatch import parse
+from cinnabar.extraction.filling.surroundings.beside import Beside
+from cinnabar.extraction.filling.surroundings.parties import PARTIES
+from cinnabar.schemas.compiling.compile import compile_schema
+
 NAME = {"type": ["string", "null"]}
 PAIR = 'Elm Trading Ltd, represented by Ann Low ("Seller"), and Oak Mills Ltd ("Buyer") agree.'
 
@@ -21,12 +28,23 @@ PAIR = 'Elm Trading Ltd, represented by Ann Low ("Seller"), and Oak Mills Ltd ("
         (PAIR, "Seller", ("Elm Trading Ltd", 0.85)),
         ('Elm Ltd ("Seller")', 'Elm Ltd ("Seller")', ("Elm Ltd", 0.85)),
         ('Elm Ltd ("Sellers")', "Elm", ("Elm Ltd", 0.85)),
+        ('Now, as told to us ("Seller"), Oak Ltd ("Buyer")', "Oak Ltd", ("Oak Ltd", 0.45)),
+        ('Elm Ltd ("Seller"), goods of Elm Ltd ("Goods")', "Elm Ltd", ("Elm Ltd", 0.97)),
         ('Elm Ltd ("Lender"), Oak Ltd ("Borrower")', "Oak Ltd", ("Oak Ltd", 0.97)),
         ('Elm Ltd ("Seller"), Fir Ltd ("Seller"), Oak Ltd ("Buyer")', "Oak Ltd", ("Oak Ltd", 0.97)),
     ],
 )
 def test_a_party_is_the_name_before_its_term(text: str, words: str, told: tuple[str, float]) -> None:
     assert surrounded({"seller": NAME}, text, {"seller": words}, {"seller": words})["seller"][:2] == told
+
+
+def test_the_items_of_a_list_of_parties_are_left() -> None:
+    fields = {"sellers": {"type": "array", "items": {"type": "string"}}}
+    form = compile_schema({"type": "object", "properties": fields}).form
+    at = PAIR.index("Oak")
+    leaf = Leaf('"Oak Mills Ltd"', 0.97, ((at, at + 13),), "copied", slot=form.slots[0].index)
+    one = Beside(form, "/sellers/0", leaf, parse(PAIR.encode(), "a.txt"), Locale(), (0, len(PAIR)), {})
+    assert not any(kind(one) for kind in PARTIES)
 
 
 def test_what_else_is_told_of_a_party_is_doubted_at_the_other_one() -> None:

@@ -53,5 +53,11 @@ def test_a_field_with_more_words_than_the_term_may_stand_in_the_clause_of_its_pa
     assert said["/seller_agent"] > 0 > said["/buyer_agent"]
 
 
+def test_descriptions_and_lists_of_parties_claim_no_term() -> None:
+    told = TEXT | {"description": "Who the seller and the buyer are."}
+    form = _form(law=told, sellers={"type": "array", "items": TEXT}, buyer={"type": "array", "items": PARTY})
+    assert _said(BOTH, "Stone", form) == {}
+
+
 def test_a_text_that_defines_no_term_of_the_form_says_nothing() -> None:
     assert _said('Stone ("Glass") and Paper', "Stone", FLAT) == {} == _said("Stone and Paper", "Stone", FLAT)
