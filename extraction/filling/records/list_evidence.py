@@ -129,6 +129,8 @@ def with_placed_numbers(form: Form, filled: Filled, text: str, told: Collection[
 def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
     """Returns the lists whose amounts add up to no printed number, though the record states one beyond each of them.
 
+    A list adds up to none either if a row has an amount that is not in the sum.
+
     An amount is printed with two decimals; none is below zero, for bookings add up to no total.
     """
     printed = PrintedNumbers(text)
@@ -140,10 +142,11 @@ def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
         most = max(map(abs, every), default=0.0)
         told = min(every, default=-1.0) >= 0 and any(number > most and not _is(number, most) for number in stated)
         told = told and any(_has_amounts(rows, name, text) for name in columns)
+        adding = [name for name in columns if _is_printed_sum(rows, name, printed)]
         sums = [abs(math.fsum(row.numbers.get(name, 0.0) for row in rows)) for name in columns]
         # Two balances differ by the bookings between them.
         told = told and not any(_is(abs(one - two), total) for total in sums for one in stated for two in stated)
-        if told and not any(_is_printed_sum(rows, name, printed) for name in columns):
+        if any(_is_uncounted(row, adding, text) for row in rows) if adding else told:
             found.add(place.pointer)
     return found
 
@@ -266,9 +269,9 @@ def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[fl
     or what stands behind it, is one of the numbers `stated` in the record outside of rows: all behind it goes then.
     """
     columns = _columns(rows)
-    # Rows that add up all together are borne out.
-    if any(_is_printed_sum(rows, name, printed) for name in columns):
-        return set()
+    # Rows that add up all together are borne out, but for those that pay for the others.
+    if adding := [name for name in columns if _is_printed_sum(rows, name, printed)]:
+        return next(filter(None, (_payments(rows, name) for name in adding)), set())
     for name in columns:
         numbers = [row.numbers.get(name, 0.0) for row in rows]
         sums, fewest = [*accumulate(numbers)], [*accumulate((row.filled for row in rows), min)]
@@ -288,6 +291,21 @@ def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[fl
             if is_sum and own == least and is_told and not counts:
                 return {*range(at, len(rows))}
     return set()
+
+
+def _payments(rows: Sequence[_Row], name: str) -> set[int]:
+    """Returns the places of the rows without a number in this column whose numbers in another one have its sum."""
+    left = {at: row.numbers for at, row in enumerate(rows) if name not in row.numbers}
+    total = math.fsum(row.numbers.get(name, 0.0) for row in rows)
+    others = dict.fromkeys(field for numbers in left.values() for field in numbers)
+    paid = any(_is(math.fsum(numbers.get(field, 0.0) for numbers in left.values()), total) for field in others)
+    return {*left} if paid else set()
+
+
+def _is_uncounted(row: _Row, names: Collection[str], text: str) -> bool:
+    """Returns whether a row has amounts, and none in these columns."""
+    amounts = {at for at in row.numbers if _is_amount(row.leaves[at], text)}
+    return bool(amounts) and row.numbers.keys().isdisjoint(names)
 
 
 def _stands(row: _Row, name: str, number: float, text: str) -> bool:
@@ -344,7 +362,7 @@ def _number(leaf: Leaf) -> float | None:
     value: Any = None if leaf.text is None else parse(leaf.text)
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         return None
-    return float(value) if abs(value) < MOST else None
+    return float(value) if -MOST < value < MOST else None
 
 
 def _is(one: float, two: float) -> bool:

@@ -69,6 +69,10 @@ SLIP = "Tea  3.20\nCake  4.35\nSum  7.55\nVAT  0.50\nCash  10.00\n"
 TEA: list[Row] = [("Tea", 3.2), ("Cake", 4.35)]
 BOX = "Desk  2.00  60.00  120.00\nLamp  3.00  25.67  77.00\nNet  197.00\nTax  39.40\nAccount 12 947.00\n"
 DESK: list[Row] = [("Desk", 2.0, 60.0, 120.0), ("Lamp", 3.0, 25.67, 77.0)]
+FOLIO = "Card  25.00\nRoom  40.00\nBar  15.40\nSpa  20.00\nTax  10.00\nCard  60.40\nTotal  85.40\n"
+CHARGES = {"Room": 40.0, "Bar": 15.4, "Spa": 20.0, "Tax": 10.0}
+NIGHTS: list[Row] = [(what, None, None, amount) for what, amount in CHARGES.items()]
+CARDS: list[Row] = [("Card", None, 25.0, None), ("Card", None, 60.4, None)]
 EVEN = "Apple  5.00\nPear  5.00\nMelon  10.00\nTotal  20.00\n"
 FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
 
@@ -80,6 +84,7 @@ FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
         pytest.param(BILL, FOUR, CHAIRS[:2], [], 325.94, id="rows without a sum"),
         pytest.param(SLIP, TWO, TEA, [("Sum", 7.55), ("VAT", 0.5), ("Cash", 10.0)], 7.55, id="rows of two fields"),
         pytest.param(SLIP, TWO, [*TEA, ("Sum", 7.55)], [], None, id="a list of all amounts"),
+        pytest.param(FOLIO, FOUR, NIGHTS, CARDS, None, id="payments"),
         pytest.param(BOX, FOUR, DESK, [(None, None, None, 39.4), ("Account", None, None, 947.0)], None, id="a box"),
         pytest.param(EVEN, TWO, FRUIT, [], 20.0, id="a row that is the sum of those above by chance"),
         pytest.param(EVEN, TWO, FRUIT, [("Total", 20.0)], 20.0, id="a total behind such a row"),
@@ -111,6 +116,8 @@ def test_a_next_part_of_the_list_behind_a_subtotal_stays() -> None:
         pytest.param(BILL, FOUR, CHAIRS[:2], 325.94, True, id="a row is missing"),
         pytest.param(BILL, FOUR, CHAIRS, 325.94, False, id="the rows add up to a sum that is not the total"),
         pytest.param(BILL, FOUR, CHAIRS[:2], 12.4, False, id="no total is stated"),
+        pytest.param(FOLIO, FOUR, [CARDS[0], *NIGHTS], 85.4, True, id="an amount is not in the sum"),
+        pytest.param(FOLIO, FOUR, [*NIGHTS, ("Card", None, None, None)], 85.4, False, id="a row without an amount"),
         pytest.param("A  1.25\nB  2.50\nAll  7\n", TWO, [("A", 1.25), ("B", 2.5)], 7.0, False, id="no amount beyond"),
         pytest.param(
             "In  8.25\nOut  -2.50\nBalance  20.00\n", TWO, [("In", 8.25), ("Out", -2.5)], 20.0, False, id="bookings",
