@@ -195,29 +195,30 @@ def carried_landscape(name: str) -> Document:
         paper.row(y, columns, ("", bill.label("carried"), "", "", "", bill.money(carried, True)), True)
 
     heads(212)
-    y, carried, page = 230.0, Decimal(0), 1
-    for at, line in enumerate(bill.lines, 1):
-        wrapped = paper.broken(line.description, 270)
-        if y + 12 * len(wrapped) > 530:
+    y, carried = 230.0, Decimal(0)
+    for at, line in enumerate([*bill.lines, None], 1):
+        wrapped = paper.broken(line.description, 270) if line else []
+        # The sums and what stands below them need more room than a line.
+        if y + (12 * len(wrapped) if line else 90) > 530:
             carry(545)
-            paper.text(790, 575, f"{bill.label('page')} {page}", "r")
+            paper.text(790, 575, f"{bill.label('page')} 1", "r")
             paper.turn()
-            page += 1
             heads(60)
             carry(80)
             y = 100.0
-        cells = (str(at), wrapped[0], bill.number_text(line.quantity), line.unit, bill.money(line.price),
-                 bill.money(line.amount))  # fmt: skip
-        paper.row(y, columns, cells)
-        y = paper.lines(80, y + 12, wrapped[1:]) + 6
-        carried += line.amount
+        if line:
+            cells = (str(at), wrapped[0], bill.number_text(line.quantity), line.unit, bill.money(line.price),
+                     bill.money(line.amount))  # fmt: skip
+            paper.row(y, columns, cells)
+            y = paper.lines(80, y + 12, wrapped[1:]) + 6
+            carried += line.amount
     paper.rule(560, y, 790)
     for label, amount in sums_of(bill, True):
         y += 14
         paper.row(y, ((560, "l"), (790, "r")), (label, amount))
     paper.lines(50, y + 30, (bill.label("pay"), f"{bill.seller}  IBAN: {bill.spaced_iban()}"))
     paper.text(50, y + 54, f"{bill.label('vat_id')}: {bill.vat_id}")
-    paper.text(790, 575, f"{bill.label('page')} {page}", "r")
+    paper.text(790, 575, f"{bill.label('page')} 2", "r")
     return paper.done(bill.truth("tax_rate"))
 
 
