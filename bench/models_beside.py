@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.held_back_report import read_with, summary_of, unseen_sets
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.extraction.filling.asking import SETTINGS, is_doubtful
+from cinnabar.extraction.filling.asking import SETTINGS, likely_right
 from cinnabar.extraction.learning.evaluation import leaves_of, score_set, summarise
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
@@ -35,7 +35,7 @@ def settings_of_auto(chosen: list[LabelledSet], device: str) -> list[list[str]]:
             mine = found[one.name] = {}
             for line in one.truths:
                 read = lower[one.name][line["file"]]
-                doubted = is_doubtful(read["confidence"], read["lists"], below)
+                doubted = likely_right(read["confidence"], read["lists"]) < below
                 own = mine[line["file"]] = upper[one.name][line["file"]] if doubted else read
                 leaves = leaves_of(line, own["record"], **one.options)
                 asked, right = asked + doubted, right + sum(leaf.right for leaf in leaves)

@@ -1,7 +1,7 @@
 """Tells which documents a stronger model is asked about where both models are calibrated, and what that costs.
 
-A document is asked for as a whole: if too few of its values are likely right, if a list is much less sure than that, if
-a demanded value or a text to be worded is not there, or if a check of its schema fails.
+A document is asked for as a whole: if too few of its values are likely right, if a sum, a count or a check of its
+schema contradicts the record, or if a demanded value or a text to be worded is not there.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from statistics import mean
 
 from cinnabar.schemas.pointers import above
 
-#: A list asks if it is less sure than this part of the setting.
-FAILED_LIST = 0.25
 #: The seconds of waiting that a value set right is worth: a person takes about as long to correct it.
 VALUE_SECONDS = 5.0
 
@@ -32,8 +30,8 @@ class Setting:
 #: The settings of `auto`: 78 documents of 26 kinds that no training used, with 13.7 values each, 1.5B (docs/models.md).
 SETTINGS = (
     Setting(0.0, 0.0, 6.7),
-    Setting(0.5, 0.47, 9.17),
-    Setting(0.6, 0.64, 9.47),
+    Setting(0.5, 0.44, 9.18),
+    Setting(0.6, 0.62, 9.49),
     Setting(0.7, 0.82, 9.60),
     Setting(1.0, 1.0, 9.71),
 )
@@ -53,11 +51,6 @@ def likely_right(values: Mapping[str, float], lists: Mapping[str, float]) -> flo
         (counted if place is None else held[place]).append(sure)
     counted += [lists[at] * (mean(held[at]) if at in held else 1.0) for at in outer]
     return mean(counted) if counted else 1.0
-
-
-def is_doubtful(values: Mapping[str, float], lists: Mapping[str, float], below: float) -> bool:
-    """Returns whether a document with these confidences is asked for with the setting `below`."""
-    return likely_right(values, lists) < below or any(sure < below * FAILED_LIST for sure in lists.values())
 
 
 def share_asked(below: float) -> float:

@@ -21,11 +21,11 @@ from cinnabar.engine.work_time import answer_within, part
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
-from cinnabar.extraction.filling.asking import is_doubtful
+from cinnabar.extraction.filling.asking import likely_right
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.filling.records.list_evidence import (
-    lists_without_sum,
+    contradicted_lists,
     settled_lists,
     with_doubted_sums,
     with_other_readings,
@@ -259,10 +259,13 @@ def _is_asked(form: Form, lower: MergedRecord, tier: Tier, passed: Collection[st
         return not _is_sure(lower, tier.threshold, passed)
     leaves = {at: leaf for at, leaf in _without(lower.filled.leaves, passed).items() if not lower.facts.holds(at)}
     own = {at: leaf.confidence for at, leaf in leaves.items() if leaf.origin not in _GIVEN}
-    needed = any(leaf.missing or (leaf.confidence == 0.0 and leaf.origin not in _GIVEN) for leaf in leaves.values())
     lists = {at: sure for at, sure in _without(lower.filled.lists, passed).items() if not lower.facts.holds(at)}
-    needed = needed or lower.refused or not lists_without_sum(form, lower.filled, lower.document.text) <= {*passed}
-    return bool(leaves or lists) and (needed or is_doubtful(own, lists, tier.threshold))
+    if not own and not lists:
+        return False
+    # A text to be worded has no confidence at all.
+    needed = any(leaf.missing for leaf in leaves.values()) or 0.0 in own.values()
+    refused = lower.refused or not contradicted_lists(form, lower.filled, lower.document.text) <= {*passed}
+    return needed or refused or likely_right(own, lists) < tier.threshold
 
 
 def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) -> bool:

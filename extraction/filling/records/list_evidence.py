@@ -151,6 +151,16 @@ def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
     return found
 
 
+def contradicted_lists(form: Form, filled: Filled, text: str) -> set[str]:
+    """Returns the lists that do not add up, or of whose rows the document tells another number."""
+    found = lists_without_sum(form, filled, text)
+    for place, rows in _lists(form, filled):
+        begins = [row.begin for row in rows if row.begin is not None]
+        if rows and length_of(text, begins, list_names(place.array)).disagrees:
+            found.add(place.pointer)
+    return found
+
+
 def with_doubted_sums(form: Form, filled: Filled, text: str) -> Filled:
     """Returns a record with doubt in the lists that do not add up."""
     doubted = {at: min(filled.lists.get(at, 1.0), UNSETTLED) for at in lists_without_sum(form, filled, text)}

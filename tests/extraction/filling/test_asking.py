@@ -14,7 +14,7 @@ from tests.support.remote_forms import NOTE, form_of
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.asking import SETTINGS, best_setting, is_doubtful, likely_right, share_asked
+from cinnabar.extraction.filling.asking import SETTINGS, best_setting, likely_right, share_asked
 from cinnabar.extraction.filling.tiers import MergedRecord, Tier, escalate
 
 LINES = [{"what": "a", "price": 1}, {"what": "b", "price": 2}]
@@ -37,13 +37,6 @@ def test_a_list_counts_once_however_long_it_is(
     values: Mapping[str, float], lists: Mapping[str, float], right: float
 ) -> None:
     assert likely_right(values, lists) == pytest.approx(right)
-    assert is_doubtful(values, lists, right + 0.01) and not is_doubtful(values, lists, right / 2)
-
-
-def test_a_list_that_is_much_less_sure_than_the_setting_asks_in_a_sure_record() -> None:
-    sure = {f"/{at}": 0.97 for at in range(12)}
-    assert [is_doubtful(sure, {"/rows": chance}, 0.6) for chance in (0.1, 0.2)] == [True, False]
-    assert not is_doubtful(sure, {"/rows": 0.0}, 0.0)
 
 
 def read(doubts: Mapping[str, float], missing: bool = False) -> MergedRecord:

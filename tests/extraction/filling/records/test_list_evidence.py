@@ -11,6 +11,7 @@ import pytest
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.filling.records.list_evidence import (
+    contradicted_lists,
     lists_without_sum,
     settled_lists,
     with_doubted_sums,
@@ -202,3 +203,9 @@ def test_a_list_that_nothing_settles_is_in_doubt_and_keeps_the_other_reading() -
     assert found.lists == {"/items": 0.69} and json.loads(found.others["/items"]) == json.loads(one.record)["items"]
     assert with_other_readings(form, other, (one, other), ["/items"]) == other
     assert with_other_readings(form, other, (other, other), ()) == other
+
+
+@pytest.mark.parametrize(("told", "contradicted"), [("3 items", {"/items"}), ("2 items", set()), ("Slip", set())])
+def test_a_count_that_the_document_tells_contradicts_a_list(told: str, contradicted: set[str]) -> None:
+    form, text = form_of(*TWO), f"{told}\nTea  3.20\nCake  4.35\n"
+    assert contradicted_lists(form, read(form, text, TEA, TWO), text) == contradicted
