@@ -31,7 +31,13 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
-from cinnabar.engine.models.reader.tables.sums import counts_up, number_of, total_columns
+from cinnabar.engine.models.reader.tables.sums import (
+    balance_columns,
+    counts_up,
+    factor_columns,
+    number_of,
+    total_columns,
+)
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Filler, Passage
 from cinnabar.engine.tables.heads import Span, words_of
@@ -47,6 +53,8 @@ COLUMN_READABLE = 0.3
 CODE_REACH = 3000
 #: What is added to a field's share of being the sum.
 COLUMN_DOUBT = 0.02
+#: The network's least share of the column of a factor that is a field's by its head.
+COLUMN_FACTOR = 0.4
 #: The longest code, in letters, and the words behind it that a legend may have for its option.
 CODE_LETTERS, CODE_WORDS = 5, 4
 #: The most codes of a column.
@@ -90,8 +98,8 @@ class ColumnFeatures:
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
     whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are; empty:
     [F, C], the share of cells without a value, for numbers that each item has; counts: [F], the fields that are
-    numbers; runs: [C], the columns that number their rows; read: [F, C + 1], the shares that a language model gives to
-    each column and to none (`read_rows`), 0 without one.
+    numbers; runs: [C], the columns that number their rows, and balances; read: [F, C + 1], the shares that a language
+    model gives to each column and to none (`read_rows`), 0 without one.
     """
 
     votes: Floats
@@ -135,9 +143,13 @@ def column_features(
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:COLUMN_READ_ROWS]] for c in columns]
     # A charge has no number among the rows.
     runs = np.array([sum(map(bool, own)) > 2 and counts_up([one for one in own if one]) for own in numbers])
+    runs |= balance_columns(table, memory.reader)
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
     outer, none = np.outer(needed, bare), np.zeros_like(even)
+    # The "Rate" that a quantity is multiplied by is no tax rate, if the network points elsewhere.
+    factors = factor_columns(table, rows, memory.reader)
+    own = np.where(factors & (votes[:, :-1] < COLUMN_FACTOR), 0.0, own)
     return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, none)
 
 

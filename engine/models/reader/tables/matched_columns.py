@@ -31,6 +31,8 @@ MATCH_CLAIMED, MATCH_TOLD = 0.5, 0.6
 #: How sure a column is at most that only the words of its head tell; how sure a language model's reading is of cells
 #: that are all the same.
 MATCH_NAMED, MATCH_ONE_READING = 0.95, 0.75
+#: The network's share of a column that numbers rows, or is a balance, from which on it is a field's.
+MATCH_RUNS = 0.8
 #: The share of a column's cells that are options, for it to be the column of a choice.
 MATCH_OPTIONS = 0.95
 
@@ -149,8 +151,8 @@ def _scores(signs: ColumnFeatures, voted: Floats, own: Floats, config: TableConf
         - config.empty * signs.empty
         + config.some
     )
-    # What numbers the rows is a number of another kind only where its head or the network tells.
-    scores[:, :count] -= config.empty * (signs.runs & signs.counts[:, None] & (own <= 0) & (pointed < MATCH_CLAIMED))
+    # What numbers the rows, and a balance, is a number of another kind only where its head or the network tells.
+    scores[:, :count] -= config.empty * (signs.runs & signs.counts[:, None] & (own <= 0) & (pointed < MATCH_RUNS))
     scores[:, count] += config.read_none * signs.read[:, count]
     return scores
 

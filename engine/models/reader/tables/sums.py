@@ -31,6 +31,8 @@ SUM_COLUMN_SHARE, SUM_TOGETHER, SUM_COLUMNS, SUM_SUMMED = 0.9, 0.3, 12, 4
 #: The share of the rows in which a column has a number, for it to be one of numbers; the share in which what is summed
 #: may have another sign than usual.
 SUM_NUMBERS, SUM_OTHER_SIGN = 0.2, 0.2
+#: The fewest rows that tell a column of balances.
+SUM_BALANCES = 4
 #: How far a sum may be from what is printed, for numbers rounded to two places.
 SUM_ROUNDED = 0.011
 _WIDE = re.compile(r"\t[ \t]*| {2,}\t?")
@@ -154,6 +156,33 @@ def total_columns(table: PrintedTable, rows: Sequence[TableRow], reader: Mention
             several = (numbers[one] > 1) & (numbers[two] > 1)
             if holds.mean() >= SUM_COLUMN_SHARE and several.mean() >= SUM_TOGETHER:
                 found[column] = True
+    return found
+
+
+def factor_columns(table: PrintedTable, rows: Sequence[TableRow], reader: MentionReader) -> npt.NDArray[np.bool_]:
+    """Returns the columns whose number is in nearly all of these rows a factor of a product of two columns: [C]."""
+    found = np.zeros(len(table.heads), bool)
+    every = np.array([[number_of(row.cells[c], reader) for row in rows] for c in range(len(table.heads))])
+    columns = np.flatnonzero((every != 0).mean(1) >= SUM_COLUMN_SHARE)[:SUM_COLUMNS].tolist() if rows else []
+    for one, two in combinations(columns, 2):
+        several = ((every[one] > 1) & (every[two] > 1)).mean() >= SUM_TOGETHER
+        shares = (np.abs(every[one] * every[two] - every) < SUM_ROUNDED).mean(1)
+        others = [c for c in columns if c not in (one, two)]
+        found[[one, two]] |= bool(several) and bool((shares[others] >= SUM_COLUMN_SHARE).any())
+    return found
+
+
+def balance_columns(table: PrintedTable, reader: MentionReader) -> npt.NDArray[np.bool_]:
+    """Returns the columns whose number nearly always is that of the row above and what another column has: [C]."""
+    found = np.zeros(len(table.heads), bool)
+    if len(table.rows) < SUM_BALANCES:
+        return found
+    every = np.array([[number_of(row.cells[c], reader) for row in table.rows] for c in range(len(table.heads))])
+    for column in np.flatnonzero((every != 0).mean(1) >= SUM_TOGETHER).tolist():
+        others = np.delete(np.abs(every[:, 1:]), column, 0)
+        step = np.abs(np.diff(every[column]))
+        holds = ((np.abs(others - step) < SUM_ROUNDED) & (others > 0)).any(0)
+        found[column] = holds.mean() >= SUM_COLUMN_SHARE
     return found
 
 
