@@ -44,6 +44,7 @@ _NUMBERS = (
 #: A number beyond this is no amount.
 MOST = 10**15
 _AMOUNT = re.compile(r"[.,]\d\d(?!\d)")
+_PRINTED_AMOUNT = re.compile(r"\d[\d.,'’ \u00a0\u202f]*[.,]\d\d(?!\d)")
 _GIVEN = {"known", "fact"}
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -78,13 +79,20 @@ class PrintedNumbers:
     def __init__(self, text: str) -> None:
         self.text = text
         self._places: dict[float, list[int]] = {}
+        self._amounts: set[float] = set()
         for number, at in _printed(text):
             self._places.setdefault(number, []).append(at)
+            if _PRINTED_AMOUNT.match(text, at):
+                self._amounts.add(number)
 
     def has(self, number: float) -> bool:
-        """Returns whether a number stands anywhere, and is no small whole one, which may be any number of a page."""
+        """Returns whether a number stands anywhere, and is no small whole one, which may be any number of a page.
+
+        One that is printed with two decimals is an amount, however small.
+        """
         found = round(abs(number), 2)
-        return found in self._places and found != 0 and not (found < SMALL_SUM and found == int(found))
+        is_any = found < SMALL_SUM and found == int(found)
+        return found in (self._amounts if is_any else self._places) and found != 0
 
     def outside(self, number: float, rows: Sequence[_Row]) -> list[int]:
         """Returns where a number stands that is no value of these rows."""
@@ -116,7 +124,8 @@ def with_placed_numbers(form: Form, filled: Filled, text: str, told: Collection[
                 leaf, at = row.leaves[name], f"{row.pointer}/{name}"
                 if at in told or leaf.origin == "default" or _stands(row, name, number, text):
                     continue
-                elsewhere = printed.outside(number, rows) and not (number < 10 and number == int(number))
+                elsewhere = leaf.spans or printed.outside(number, rows)
+                elsewhere = elsewhere and not (number < 10 and number == int(number))
                 slot = form.slots[leaf.slot] if leaf.slot >= 0 else None
                 if slot is not None and slot.nullable and not elsewhere:
                     leaf = replace(leaf, text="null", spans=(), origin="absent", absence=UNPLACED)
@@ -243,7 +252,9 @@ def _is_amount(leaf: Leaf, text: str) -> bool:
 
 
 def _has_amounts(rows: Sequence[_Row], name: str, text: str) -> bool:
-    return all(_is_amount(row.leaves[name], text) for row in rows if name in row.numbers)
+    """Returns whether all numbers of a column that were found in the text are printed as amounts."""
+    placed = [row.leaves[name] for row in rows if name in row.numbers and row.leaves[name].spans]
+    return bool(placed) and all(_is_amount(leaf, text) for leaf in placed)
 
 
 def _columns(rows: Sequence[_Row]) -> list[str]:
@@ -278,7 +289,8 @@ def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[fl
     Rows that fill as much as those above are the next part of the list. A sum that does is no such row by chance if it,
     or what stands behind it, is one of the numbers `stated` in the record outside of rows: all behind it goes then.
     """
-    columns = _columns(rows)
+    # Numbers and counts are sums of those above them by chance: 1 + 2 = 3.
+    columns = [name for name in _columns(rows) if _has_amounts(rows, name, printed.text)]
     # Rows that add up all together are borne out, but for those that pay for the others.
     if adding := [name for name in columns if _is_printed_sum(rows, name, printed)]:
         return next(filter(None, (_payments(rows, name) for name in adding)), set())

@@ -41,7 +41,7 @@ def read(form: Form, text: str, rows: list[Row], names: tuple[str, ...], total: 
     leaves = {"/total": Leaf(json.dumps(total), sure, slot=slots["total"])}
     for at, row in enumerate(rows):
         for name, value in zip(names, row, strict=True):
-            printed = "" if value is None else value if isinstance(value, str) else f"{value:.2f}"
+            printed = "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
             place = text.find(printed, begin) if printed else -1
             spans = ((place, place + len(printed)),) if place >= 0 else ()
             begin = spans[0][1] if spans else begin
@@ -87,11 +87,15 @@ FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
         pytest.param(SLIP, TWO, [*TEA, ("Sum", 7.55)], [], None, id="a list of all amounts"),
         pytest.param(FOLIO, FOUR, NIGHTS, CARDS, None, id="payments"),
         pytest.param(BOX, FOUR, DESK, [(None, None, None, 39.4), ("Account", None, None, 947.0)], None, id="a box"),
+        pytest.param(
+            "1  Annex\n2  Map\n3  List\n4  Plan\n3 pages\n", ("count", "what"),
+            [(1, "Annex"), (2, "Map"), (3, "List"), (4, "Plan")], [], 3, id="numbers of rows",
+        ),
         pytest.param(EVEN, TWO, FRUIT, [], 20.0, id="a row that is the sum of those above by chance"),
         pytest.param(EVEN, TWO, FRUIT, [("Total", 20.0)], 20.0, id="a total behind such a row"),
         pytest.param("Fee  9.00\nFee  9.00\n", TWO, [("Fee", 9.0), ("Fee", 9.0)], [], 9.0, id="two rows alike"),
     ],
-)
+)  # fmt: skip
 def test_sums_of_the_rows_above_and_what_stands_below_them_are_no_rows(
     text: str, names: tuple[str, ...], items: list[Row], tail: list[Row], total: float | None
 ) -> None:
