@@ -32,7 +32,6 @@ from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.cost_estimate import CostEstimate
-    from cinnabar.extraction.filling.time_estimate import TimeEstimate
     from cinnabar.extraction.store.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
@@ -187,10 +186,6 @@ class Bar(NoProgress):
     def on_estimate(self, estimate: CostEstimate) -> None:
         """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
         print(harmless(f"cinnabar: {estimate}"), file=sys.stderr)
-
-    def on_time(self, estimate: TimeEstimate) -> None:
-        """Prints the time that the run takes."""
-        self.note(str(estimate))
 
     def note(self, text: str) -> None:
         """Prints a notice to standard error, with or without a terminal."""

@@ -24,7 +24,8 @@ class ProgressListener:
         """Receives the estimated cost before a run asks a model behind a server."""
 
     def on_time(self, estimate: TimeEstimate) -> None:
-        """Receives the time that a run takes, before its first document, and again if its documents show another."""
+        """Notes the time that a run takes, before its first document, and again if its documents show another."""
+        self.note(str(estimate))
 
     def note(self, text: str) -> None:
         """Receives a warning."""

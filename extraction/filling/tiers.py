@@ -256,7 +256,7 @@ def _within(pointer: str, places: Collection[str]) -> bool:
 def _is_asked(form: Form, lower: MergedRecord, tier: Tier, passed: Collection[str]) -> bool:
     """Returns whether a document is escalated, though not for what is within the places that are `passed` over."""
     if not tier.prefer_confident:
-        return not _is_sure(lower, tier.threshold, passed)
+        return any(not lower.facts.holds(at) for at in _doubted(lower.filled, tier.threshold, passed))
     leaves = {at: leaf for at, leaf in _without(lower.filled.leaves, passed).items() if not lower.facts.holds(at)}
     own = {at: leaf.confidence for at, leaf in leaves.items() if leaf.origin not in _GIVEN}
     lists = {at: sure for at, sure in _without(lower.filled.lists, passed).items() if not lower.facts.holds(at)}
@@ -266,15 +266,6 @@ def _is_asked(form: Form, lower: MergedRecord, tier: Tier, passed: Collection[st
     needed = any(leaf.missing for leaf in leaves.values()) or 0.0 in own.values()
     refused = lower.refused or not contradicted_lists(form, lower.filled, lower.document.text) <= {*passed}
     return needed or refused or likely_right(own, lists) < tier.threshold
-
-
-def _is_sure(lower: MergedRecord, below: float, passed: Collection[str] = ()) -> bool:
-    """Returns whether nothing is in doubt, but within the lists at the places that are `passed` over."""
-    filled, facts = lower.filled, lower.facts
-    rows = all(chance >= below or _within(at, passed) for at, (_, chance) in filled.rows.items())
-    lists = all(sure >= below or _within(at, passed) for at, sure in filled.lists.items() if not facts.holds(at))
-    doubted = (at for at, leaf in filled.leaves.items() if _unsure(leaf, below) and not facts.holds(at))
-    return rows and lists and all(_within(at, passed) for at in doubted)
 
 
 def _tells_places(form: Form, filled: Filled) -> bool:

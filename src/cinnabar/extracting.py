@@ -35,7 +35,6 @@ _LINES, _REDRAWN = 30.0, 0.2
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.cost_estimate import CostEstimate
-    from cinnabar.extraction.filling.time_estimate import TimeEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +196,6 @@ class _ShownProgress(NoProgress):
     def on_estimate(self, estimate: CostEstimate) -> None:
         """Prints the expected cost of a model behind a server, as the command does."""
         print(f"cinnabar: {estimate}", file=sys.stderr)
-
-    def on_time(self, estimate: TimeEstimate) -> None:
-        """Prints the time that the run takes."""
-        self.note(str(estimate))
 
     def note(self, text: str) -> None:
         """Prints a warning."""

@@ -26,7 +26,7 @@ from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.planning import passage_of
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_sure, escalate, freeze_sure
+from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_asked, escalate, freeze_sure
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
@@ -222,8 +222,9 @@ def test_a_list_that_may_lack_rows_goes_up_whole_even_if_it_is_empty() -> None:
     assert not any("lines" in at for at in freeze_sure(form, replace(whole, lists={"/lines": 0.3}), 0.8))
     empty = filled({"name": "Ada", "day": None, "lines": []}, {})
     page = parse(b"Ada", "page.txt")
-    for chance, sure in ((0.9, True), (0.3, False)):
-        assert _is_sure(MergedRecord(page, replace(empty, lists={"/lines": chance})), 0.8) == sure
+    for chance, asked in ((0.9, False), (0.3, True)):
+        lower = MergedRecord(page, replace(empty, lists={"/lines": chance}))
+        assert _is_asked(lower, Tier(lambda: Engine(ReadingModel()), 0.8), ()) == asked
 
 
 def test_a_text_that_is_to_be_worded_is_the_language_models_however_sure_the_reader_is() -> None:
