@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.reading_model import ReadingModel
 from training.weighing_fit import SIGNS, fitted, left_out, two_readings, worth
 
-from cinnabar.engine.request import Filler
+from cinnabar.engine.engine import Engine, Watcher
+from cinnabar.engine.request import Filler, Request, Result
 from cinnabar.extraction.filling.records.weighing import NULLS, VALUES
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
 
@@ -56,6 +58,28 @@ def test_kept_answers_are_fitted_without_a_model_and_judged_on_the_sets_left_out
     figures = worth(found, documents)
     assert float(figures["F1"]) > 0.7 and float(figures["AUROC of values"]) > 0.8
     assert float(figures["ECE of values"]) < 0.15
+
+
+def test_both_models_are_asked_once_and_the_second_one_beside_the_record_of_the_first(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.txt").write_text("city=Ulm\n", encoding="utf-8")
+    (folder / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    line = {"file": "a.txt", "truth": {"city": "Ulm"}}
+    (folder / "truth.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    drafts = list[str]()
+
+    class Recording(Engine):
+        def fill(self, requests: Sequence[Request], watcher: Watcher | None = None) -> list[Result]:
+            drafts.extend(request.passage.draft for request in requests)
+            return super().fill(requests, watcher)
+
+    models = [Recording(ReadingModel()), Recording(ReadingModel())]
+    for _ in range(2):
+        (document,) = two_readings(load_set(folder), lambda: models, tmp_path)
+        assert [json.loads(one.record) for one in document.readings] == [{"city": "Ulm"}] * 2
+        assert next(iter(document.candidates()))[2] and len(list(document.candidates())) == 2
+    assert drafts == ["", document.readings[0].record]
 
 
 @pytest.mark.parametrize(("scale", "signs"), [(VALUES, SIGNS[0]), (NULLS, SIGNS[1])])
