@@ -289,7 +289,7 @@ def test_the_reading_of_a_list_that_adds_up_counts_and_totals_and_unprinted_coun
     rows = {"type": "array", "items": {"type": "object", "properties": names, "required": [*names]}}
     fields = {"lines": rows, "total": {"type": "number"}}
     form = form_of({"type": "object", "properties": fields, "required": [*fields]})
-    prices = {"Oak": "7.5", "Elm": "9.25", "Fir": "4.5", "Sum": "21.25"}
+    prices = {"Oak": "7.50", "Elm": "9.25", "Fir": "4.50", "Sum": "21.25"}
     text = "".join(f"- what={what} price={price}\n" for what, price in prices.items()) + "total=21.25\n"
     page = parse(text.encode(), "page.txt")
     slots = {slot.path.rsplit("/", 1)[1]: slot.index for slot in form.slots}
