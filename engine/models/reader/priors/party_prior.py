@@ -11,15 +11,8 @@ from bisect import bisect_left
 
 import numpy as np
 
-from cinnabar.engine.models.reader.priors.config import NameMatchingConfig, PartyPriorConfig
 from cinnabar.engine.models.reader.priors.heading_prior import objects_of
-from cinnabar.engine.models.reader.priors.name_matching import (
-    FieldNames,
-    Floats,
-    NameSimilarity,
-    WordVectors,
-    words_in,
-)
+from cinnabar.engine.models.reader.priors.name_matching import FieldNames, Floats, NameSimilarity, words_in
 from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores, fields_of_record
 from cinnabar.engine.readings.defined_terms import DefinedTerm, defined_terms, representations
 from cinnabar.engine.readings.letter_parties import letter_parties
@@ -37,14 +30,9 @@ def party_prior(given: PriorInput) -> PriorScores:
     terms = [*letter_parties(given.page.text), *defined_terms(given.page.text)] if asked else []
     if not terms:
         return PriorScores()
-    config, page = given.config.party_prior, given.page
-    claims = _claims([*asked.values()], terms, page.words, given.config.name_matching, config)
-    if not claims.any():
-        return PriorScores()
+    claims = dict(zip(asked, _claims([*asked.values()], terms, given), strict=True))
     own = {
-        path: _scores(row, terms, min(map(len, asked[path].names)), given, config)
-        for path, row in zip(asked, claims, strict=True)
-        if row.any()
+        path: _scores(row, terms, min(map(len, asked[path].names)), given) for path, row in claims.items() if row.any()
     }
     return PriorScores(
         values={path: scores for path, scores in own.items() if path not in objects},
@@ -61,17 +49,12 @@ def _spelled(asked: FieldNames) -> FieldNames:
     return FieldNames(tuple(dict.fromkeys((*asked.names, *umlauts))), ())
 
 
-def _claims(
-    asked: list[FieldNames],
-    terms: list[DefinedTerm],
-    words: WordVectors,
-    matching: NameMatchingConfig,
-    config: PartyPriorConfig,
-) -> Floats:
+def _claims(asked: list[FieldNames], terms: list[DefinedTerm], given: PriorInput) -> Floats:
     """Returns how surely each of F names is that of each of T terms, 0 but for its best ones: [F, T]."""
+    config = given.config.party_prior
     defined = [words_in(term.words) for term in terms]
     names = {name for one in asked for name in one.names}
-    naming = NameSimilarity(names, {()}, defined, words, matching)
+    naming = NameSimilarity(names, {()}, defined, given.page.words, given.config.name_matching)
     at = [naming.cells.index(own) for own in defined]
     alike = np.stack([naming.match_field(one) for one in asked])[:, at]
     whole = np.stack([np.max([naming.shares(name)[1] for name in one.names], 0) for one in asked])[:, at]
@@ -84,28 +67,23 @@ def _claims(
     return np.where(left & (alike >= config.left), alike, claims) if claims.any() else claims
 
 
-def _scores(
-    claims: Floats, terms: list[DefinedTerm], length: int, given: PriorInput, config: PartyPriorConfig
-) -> Floats:
+def _scores(claims: Floats, terms: list[DefinedTerm], length: int, given: PriorInput) -> Floats:
     """Returns the scores of one field at each of T pieces by its claims on the terms; its name has `length` words."""
-    pieces, sure = given.page.columns.pieces, float(claims.max())
+    config, pieces, sure = given.config.party_prior, given.page.columns.pieces, float(claims.max())
     scores = np.zeros(len(pieces), np.float32)
 
     def pieces_of(start: int, end: int) -> slice:
         return slice(pieces.at(start), pieces.at(end - 1) + 1 if start < end else 0)
 
-    for term, claim in zip(terms, claims.tolist(), strict=True):
-        if not claim:
-            scores[pieces_of(*term.party)] = -config.others * sure
-    more = False
-    for term, claim in zip(terms, claims.tolist(), strict=True):
-        if claim:
-            # "seller_address" is somewhere behind the name, "seller_representative" in a clause.
-            more = length > len(words_in(term.words))
-            scores[pieces_of(*term.party)] = config.within * claim
-            if not more and term.name[0] < term.name[1]:
-                scores[pieces.at(term.name[0])] = config.own * claim
-    claimed = [term for term, claim in zip(terms, claims.tolist(), strict=True) if claim]
+    for term in terms:
+        scores[pieces_of(*term.party)] = -config.others * sure
+    claimed = [terms[at] for at in np.flatnonzero(claims)]
+    # "seller_address" is somewhere behind the name, "seller_representative" in a clause.
+    more = length > min(len(words_in(term.words)) for term in claimed)
+    for term, claim in zip(claimed, claims[claims > 0].tolist(), strict=True):
+        scores[pieces_of(*term.party)] = config.within * claim
+        if not more and term.name[0] < term.name[1]:
+            scores[pieces.at(term.name[0])] = config.own * claim
     for start, end in representations(given.page.text):
         behind = bisect_left(claimed, start, key=lambda term: term.at[1])
         own = any(one.party[1] <= start <= one.at[1] + 2 for one in claimed[max(0, behind - 1) : behind + 1])
