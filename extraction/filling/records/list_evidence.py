@@ -30,8 +30,8 @@ from cinnabar.schemas.pointers import above, lies_within, unescape, value_at
 SUM_WEIGHT, COUNT_WEIGHT = 2.0, 2.0
 #: The share of the rows in which a field has a number, for it to be a column that may add up.
 COLUMN_SHARE = 2 / 3
-#: By how much a reading must be borne out better, for evidence to choose it.
-SETTLED = 1.5
+#: By how much a reading must be borne out better, for evidence to choose it; of readings of as many rows.
+SETTLED, SAME_ROWS = 1.5, 0.05
 #: The most confidence of a list of which two readings have other numbers of rows, and no evidence tells whose is right.
 UNSETTLED = 0.69
 #: The most confidence of a number that does not stand beside its row.
@@ -187,7 +187,8 @@ def settled_lists(form: Form, text: str, one: Filled, other: Filled, kept: Colle
     for place, theirs in _lists(form, other):
         if place.pointer in mine:
             both = [_weight(own, place, printed) for own in (mine[place.pointer], theirs)]
-            if abs(both[1] - both[0]) >= SETTLED:
+            same = len(theirs) == len(mine[place.pointer])
+            if abs(both[1] - both[0]) >= (SAME_ROWS if same else SETTLED):
                 settled[place.pointer] = both[1] > both[0]
     return settled
 
@@ -290,7 +291,7 @@ def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[fl
     or what stands behind it, is one of the numbers `stated` in the record outside of rows: all behind it goes then.
     """
     # Numbers and counts are sums of those above them by chance: 1 + 2 = 3.
-    columns = [name for name in _columns(rows) if _has_amounts(rows, name, printed.text)]
+    columns = [name for name in _columns(rows) if _has_amounts(rows[:2], name, printed.text)]
     # Rows that add up all together are borne out, but for those that pay for the others.
     if adding := [name for name in columns if _is_printed_sum(rows, name, printed)]:
         return next(filter(None, (_payments(rows, name) for name in adding)), set())

@@ -224,7 +224,7 @@ def test_a_list_that_may_lack_rows_goes_up_whole_even_if_it_is_empty() -> None:
     page = parse(b"Ada", "page.txt")
     for chance, asked in ((0.9, False), (0.3, True)):
         lower = MergedRecord(page, replace(empty, lists={"/lines": chance}))
-        assert _is_asked(lower, Tier(lambda: Engine(ReadingModel()), 0.8), ()) == asked
+        assert _is_asked(form, lower, Tier(lambda: Engine(ReadingModel()), 0.8), ()) == asked
 
 
 def test_a_text_that_is_to_be_worded_is_the_language_models_however_sure_the_reader_is() -> None:

@@ -181,6 +181,9 @@ def test_a_number_that_stands_nowhere_near_its_row_is_null_or_in_doubt(
         pytest.param(BILL, FOUR, CHAIRS, CHAIRS[:1], False, id="the first one adds up"),
         pytest.param(BILL, FOUR, CHAIRS[:1], CHAIRS[:2], None, id="neither adds up"),
         pytest.param(
+            BILL, FOUR, CHAIRS[:2], [CHAIRS[0], ("Table", 3.0, 60.5, 80.0)], False, id="a product of as many rows",
+        ),
+        pytest.param(
             "1.  Tea\n2.  Cake\n3.  Milk\n", ("what",), [("Tea",), ("Cake",)], [("Tea",), ("Cake",), ("Milk",)], True,
             id="the rows are numbered",
         ),
