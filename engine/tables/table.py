@@ -201,21 +201,27 @@ def _with_items(tables: list[PrintedTable], lines: Sequence[Line], text: str) ->
 def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
     """Returns the grids of tables that stand below each other in the same columns.
 
-    Each has a head of its own below an empty line: new words, also where the others have figures.
+    Each has a head of its own below an empty line: new words, also where the others have figures. Right below a row all
+    columns of figures have words: new ones, or those of a head above in another order.
     """
     cells = {at: cells_in(lines[at], grid, text) for at in grid.lines}
     figures, usual = _columns([*cells.values()], text)
     figures &= usual
     above = range(max(0, grid.first - TABLE_HEAD_LINES), grid.lines[0] + 1)
     known = {word for at in above for word in _words(lines[at], text)}
+    heads = {tuple(sorted(_words(lines[at], text))): _words(lines[at], text) for at in above}
     begins = [0]
     for number, (at, below) in enumerate(pairwise(grid.lines[1:]), 1):
         own = [words for column in figures if (words := words_of(cells[at][column], text))]
         is_head = len(own) >= min(len(figures), TABLE_HEADED) and not any(map(str.isdigit, "".join(own)))
         has_rows = any(is_figure(cells[below][column], text) for column in figures if cells[at][column])
-        if is_head and has_rows and lines[at].blank and not known.issuperset(_words(lines[at], text)):
+        words = _words(lines[at], text)
+        is_new, is_turned = not known.issuperset(words), heads.get(tuple(sorted(words)), words) != words
+        is_other = len({*own}) == len(figures) > 1 and not any(map(str.isdigit, "".join(words)))
+        if is_head and has_rows and ((lines[at].blank and is_new) or (is_other and (is_new or is_turned))):
             begins.append(number)
-            known.update(_words(lines[at], text))
+            known.update(words)
+            heads[tuple(sorted(words))] = words
     if len(begins) == 1:
         return [grid]
     edges = [grid.lines[number] for number in begins[1:]]

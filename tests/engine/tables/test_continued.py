@@ -32,3 +32,19 @@ def test_a_table_without_heads_goes_on_with_the_one_above_if_its_columns_are_ali
     found = with_continued(tables_of(text), text)
     assert [len(table.rows) for table in found] == rows
     assert found[0].repeated >= ({above} if len(rows) == 1 else set())
+
+
+#: A second head in the middle of a table, and the rows of each table.
+SECOND_HEADS = {
+    "other words": ("No.    Description   Number    Price", [12, 12]),
+    "its words in another order": ("Code   Article       Amount    Pieces", [12, 12]),
+    "the head again": (HEAD.strip(), [24]),
+    "a row without figures": ("A-x    Oak panel     n/a       n/a", [25]),
+}
+
+
+@pytest.mark.parametrize("case", SECOND_HEADS)
+def test_another_head_right_below_a_row_begins_another_table(case: str) -> None:
+    second, rows = SECOND_HEADS[case]
+    text = "\n".join([HEAD.strip(), listed(10, 12, "A-"), second, listed(40, 12, "A-")])
+    assert [len(table.rows) for table in tables_of(text)] == rows
