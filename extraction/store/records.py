@@ -66,7 +66,7 @@ class ListNote:
 class Record:
     """A whole record.
 
-    `text` is the exact JSON text that was validated. `confidence` is the least of its leaves, rows and lists. `flags`
+    `text` is the exact JSON text that was validated. `confidence` is the least of its leaves and rows. `flags`
     are the warnings of its leaves, its document and the checks that fail, sorted, each once. `rows` has, by pointer,
     the probability that each row of a list is an item of it. `lists` has, by pointer, the probability that each list is
     complete; lists of a model that cannot tell are left out. `checks` has the results of its schema's checks by name;
@@ -98,16 +98,16 @@ class Record:
         lists: Mapping[str, float],
         lengths: Mapping[str, ListNote] | None = None,
     ) -> Record:
-        """Returns the record of these parts, as sure as the least sure of them.
+        """Returns the record of these parts, as sure as its least sure leaf or row.
 
-        A list whose length the document tells otherwise gives it the flag `list_incomplete`, one of which another
-        reading has other rows `other_rows`.
+        Whether a list is whole stands apart, in `lists`. One whose length the document tells otherwise gives the record
+        the flag `list_incomplete`, one of which another reading has other rows `other_rows`.
         """
         lengths = lengths or {}
         told = {LIST_INCOMPLETE: any(note.disagrees for note in lengths.values())}
         told[OTHER_ROWS] = any(note.other for note in lengths.values())
         flags = {*flags} - told.keys() | {flag for flag, holds in told.items() if holds}
-        sure = min((*(leaf.confidence for leaf in leaves), *rows.values(), *lists.values()), default=1.0)
+        sure = min((*(leaf.confidence for leaf in leaves), *rows.values()), default=1.0)
         return cls(text, tuple(leaves), sure, tuple(sorted(flags)), rows, {}, lists, lengths)
 
     def row_confidence(self, pointer: str) -> float | None:
