@@ -124,8 +124,8 @@ def with_placed_numbers(form: Form, filled: Filled, text: str, told: Collection[
                 leaf, at = row.leaves[name], f"{row.pointer}/{name}"
                 if at in told or leaf.origin == "default" or _stands(row, name, number, text):
                     continue
-                elsewhere = leaf.spans or printed.outside(number, rows)
-                elsewhere = elsewhere and not (number < 10 and number == int(number))
+                elsewhere = bool(leaf.spans or printed.outside(number, rows))
+                elsewhere &= number >= 10 or number != int(number)
                 slot = form.slots[leaf.slot] if leaf.slot >= 0 else None
                 if slot is not None and slot.nullable and not elsewhere:
                     leaf = replace(leaf, text="null", spans=(), origin="absent", absence=UNPLACED)
