@@ -71,16 +71,6 @@ class Reading:
         got = self.got[:16] if "T" in self.right and ":" in self.right else self.got
         return _letters(got) == _letters(self.right)
 
-    @property
-    def is_doubted(self) -> bool:
-        """Whether nobody would take the value as it is."""
-        return self.got is None or self.confidence < DOUBTED
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether there is a value that is told as sure."""
-        return self.got is not None and self.confidence >= SURE
-
 
 def _letters(text: str) -> str:
     return re.sub(r"\W", "", text).casefold()
@@ -169,16 +159,11 @@ def counted(found: Sequence[Reading]) -> dict[str, Counter[str]]:
     """What is counted of each kind, and of all."""
     counts: dict[str, Counter[str]] = {}
     for one in found:
-        own = Counter(
-            {"control right": one.is_right, "control right at .9": one.is_right and one.is_sure}
-            if one.control
-            else {
-                "documents": 1,
-                "right": one.is_right,
-                "right or in doubt": one.is_right or one.is_doubted,
-                "wrong at .9": one.is_sure and not one.is_right,
-            }
-        )
+        sure, doubted = one.got is not None and one.confidence >= SURE, one.got is None or one.confidence < DOUBTED
+        of_trouble = {"documents": 1, "right": one.is_right, "right or in doubt": one.is_right or doubted}
+        of_trouble |= {"wrong at .9": sure and not one.is_right}
+        of_control = {"control right": one.is_right, "control right at .9": one.is_right and sure}
+        own = Counter(of_control if one.control else of_trouble)
         for name in (one.kind, "all"):
             counts.setdefault(name, Counter()).update(own)
     return dict(sorted(counts.items(), key=lambda item: item[0] == "all"))
