@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from bench.held_back_report import read_with, summary_of, unseen_sets
 from cinnabar.apps.cli.console import standard_output, table
@@ -30,7 +31,8 @@ def settings_of_auto(chosen: list[LabelledSet], device: str) -> list[list[str]]:
     )
     rows = []
     for below in [one.below for one in SETTINGS]:
-        found, asked, right, sure = {}, 0, 0, [True][:0]
+        found: dict[str, dict[str, Any]] = {}
+        asked, right, sure = 0, 0, list[bool]()
         for one in chosen:
             mine = found[one.name] = {}
             for line in one.truths:

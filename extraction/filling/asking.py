@@ -32,7 +32,7 @@ SETTINGS = (
     Setting(0.0, 0.0, 6.7),
     Setting(0.5, 0.44, 9.18),
     Setting(0.6, 0.62, 9.49),
-    Setting(0.7, 0.82, 9.60),
+    Setting(0.8, 0.94, 9.67),
     Setting(1.0, 1.0, 9.71),
 )
 

@@ -34,7 +34,6 @@ from cinnabar.extraction.filling.time_estimate import TimeEstimate, usual_second
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.plan.thresholds import (
-    ASK_BELOW,
     ESCALATE_BELOW,
     MAX_ESCALATED_ROWS,
     RELEASE_MEMORY,
@@ -132,7 +131,7 @@ def sources_of(
             f" training.calibrate SETS --model {plan.escalate_to}` fits one; or use --escalate-to, with which its"
             " values count in any case"
         )
-    rows, threshold = (MAX_ESCALATED_ROWS, ASK_BELOW) if confident else (None, ESCALATE_BELOW)
+    rows, threshold = MAX_ESCALATED_ROWS if confident else None, ESCALATE_BELOW
     if auto and _counts_alone(plan):
         confident, rows, threshold = False, None, 1.0
     elif auto and plan.out is not None:
@@ -148,7 +147,7 @@ def setting_of(plan: RunPlan, upper: Source) -> float:
     if is_new(plan.out) and (seconds := usual_seconds([upper], plan.options)) is not None:
         return best_setting(seconds)
     began = began_below(plan.out)
-    return ASK_BELOW if began is None else began
+    return ESCALATE_BELOW if began is None else began
 
 
 def chosen_note(plan: RunPlan, model: str, escalation: Escalation | None) -> str | None:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 # A second model.
 
-#: Confidence below which a field is escalated, unless `--below` says otherwise.
+#: Confidence below which a field is escalated; of two calibrated models the share of a document's values that is likely
+#: right below which the document is (docs/models.md has the settings). `--below` or its folder says otherwise.
 ESCALATE_BELOW = 0.8
-#: Beside a calibrated model: the share of a document's values that is likely right below which the document is asked,
-#: unless `--below` or its folder says otherwise (docs/models.md has the settings).
-ASK_BELOW = 0.6
 #: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
 #: where the reader binds a table's columns once.
 MAX_ESCALATED_ROWS = 20

@@ -261,7 +261,7 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     source, escalation = sources_of(RunPlan.of(), "auto")
     assert isinstance(source, ModelSource) and escalation is not None and escalation.prefer_confident
     assert escalation.source.fingerprint == source_of(folder).fingerprint
-    assert escalation.threshold == planned_models.ASK_BELOW
+    assert escalation.threshold == planned_models.ESCALATE_BELOW
     assert planned_models.largest_model() == name
     with monkeypatch.context() as without:
         without.setattr(Extra, "missing_packages", lambda _: ("gguf",))
