@@ -32,7 +32,7 @@ ITEM_FIGURES = 0.7
 GAP_BLANKS, GAP_ROWS = 1.5, 0.9
 #: The fewest blocks, and labels of a block; the share of the blocks that have a label, for it to be one of theirs; the
 #: share of a label's places that are in blocks of their own.
-BLOCKS_FEWEST, BLOCK_LABELS, BLOCK_USUAL, BLOCK_ONCE = 4, 3, 0.2, 0.8
+BLOCKS_FEWEST, BLOCK_LABELS, BLOCK_USUAL, BLOCK_ONCE = 3, 3, 0.2, 0.8
 #: The most characters of a label, and of a value.
 BLOCK_LABEL_LENGTH, BLOCK_VALUE_LENGTH = 40, 300
 

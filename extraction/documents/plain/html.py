@@ -23,6 +23,7 @@ from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.plain.charsets import decode, known_charset, markup_charset
 from cinnabar.extraction.documents.plain.html_layout import CSS, HIDING, HtmlLayout, data_of, hide
+from cinnabar.extraction.documents.plain.html_tables import lay_tables
 from cinnabar.extraction.documents.plain.rows import row_lines, widths
 
 # Tables of HTML: rows of data as lines, and cells that only arrange a page one after the other.
@@ -172,6 +173,7 @@ def html_to_text(markup: str, hidden: bool = False) -> tuple[str, set[str]]:
         deep = any("depth" in entry.message for entry in parser.error_log)
         if not deep:
             flags |= hide(tree, show=hidden)
+            lay_tables(tree)
             HtmlLayout().arrange(tree)
             text = clean(str(Inscriptis(tree, _HTML_CONFIG).get_text()))
             text = text if any(map(str.isalnum, text)) else data_of(tree) or text

@@ -42,7 +42,7 @@ def test_a_value_goes_on_in_the_lines_right_below() -> None:
     "text",
     [
         "\n".join(["Agent: How can I help?", "Caller: I lost my card."] * 6),
-        "Name: Ann\nDay: 3\nFee: 20\n\n" * 3,
+        "Name: Ann\nDay: 3\nFee: 20\n\n" * 2,
         "Note: this\nand that\n\n" * 9,
         "\n".join(f"Total: {at}\nName: {at}\nName: {at}\nName: {at}\nDay: {at}\n" for at in range(6)),
     ],

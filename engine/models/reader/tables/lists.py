@@ -20,7 +20,7 @@ from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_candidate
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
 from cinnabar.engine.models.reader.tables.charges import with_charges
-from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled
+from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled, is_merged
 from cinnabar.engine.models.reader.tables.joined import join_tables
 from cinnabar.engine.models.reader.tables.matched_columns import (
     MATCH_TOLD,
@@ -49,7 +49,7 @@ LIST_CONTESTED = 0.4
 #: How sure an option is that stands in the column of a choice, in a short table.
 LIST_OPTION_SURE = 0.95
 #: The share of the rows of a short table in which items begin, from which on they begin in each.
-LIST_BEGUN = 0.5
+LIST_BEGUN = 0.4
 
 
 def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
@@ -171,6 +171,7 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
         if not slot.options and (is_named or slot.index in numbers) and slot.index not in contested
     }
     often = table.filled_columns()
+    often += [] if 0 in often or not is_merged([row.cells[0] for row in table.rows], asked.config) else [0]
     likely = {
         slot.index: (column, match)
         for slot, column, _, _, match in both
@@ -187,13 +188,17 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     is_told = bool(matches) or (signs.named.max(1) >= MATCH_TOLD).sum() > 1
     rows = dict[int, MatchedRow]()
     sums = sum_rows(table, memory.reader) if is_told else set()
-    for row in (row for at, row in enumerate(table.rows) if is_told and at not in sums):
+    text = memory.passage.text
+    filled = {column: filled_down(table, column, True, text, asked.config) for column, _ in likely.values()}
+    for at, row in ((at, row) for at, row in enumerate(table.rows) if is_told and at not in sums):
         cells = {index: (row.cells[column], match) for index, (column, match) in named.items()}
         # Without words in what is most likely its column a field has no value, though other columns may be its own. A
         # charge has all of its words there.
         is_few = not all(row.cells[column] for column, _ in named.values())
         own = {index: (row.cells[column], match) for index, (column, match) in likely.items()}
-        cells |= {index: one for index, one in own.items() if is_few or not one[0]}
+        # A cell over rows is the value of each.
+        own |= {index: (filled[c][at], match) for index, (c, match) in likely.items() if not (is_few or row.cells[c])}
+        cells |= {index: one for index, one in own.items() if is_few or not row.cells[likely[index][0]]}
         taken = tuple(span for cell, _ in cells.values() for span in cell)
         rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches)
     return rows
@@ -218,7 +223,9 @@ def with_missed_rows(
         own = [(row.start, end) for row, end in zip(table.rows, ends, strict=True) if row.start in rows]
         there = [[chance for at, chance in begun if start <= at < end] for start, end in own]
         likely = [max(chances) for chances in there if chances]
-        if len(own) > len(likely) >= LIST_BEGUN * len(own):
+        # Blocks that say the same of each item have no other rows.
+        is_blocks = bool(table.heads[0]) and table.heads[0][0][0] == table.rows[0].start
+        if len(own) > len(likely) >= (1 if is_blocks else LIST_BEGUN * len(own)):
             added += [(start, min(likely)) for (start, _), chances in zip(own, there, strict=True) if not chances]
     return sorted((*begun, *added))
 

@@ -107,3 +107,20 @@ def test_blank_cells_of_a_short_table_have_no_value_of_another_row(reader: Engin
     names = {"description": TEXT, "quantity": NUMBER, "unit_price": NUMBER, "vat_rate": NUMBER, "amount": NUMBER}
     items = json.loads(filled(reader, text, **names).record)["items"]
     assert [tuple(item.values()) for item in items] == rows
+
+
+def test_three_blocks_of_labels_are_three_items(reader: Engine) -> None:
+    said = [("Desk lamp, brass", 2, 34), ("Reading chair", 1, 210), ("Wool throw", 3, 25)]
+    blocks = [f"Item: {what}\nQuantity: {many}\nPrice: {price}.00\n" for what, many, price in said]
+    text = "Order 3003\n\n" + "\n".join(blocks)
+    items = json.loads(filled(reader, text, item=TEXT, quantity=NUMBER, price=NUMBER).record)["items"]
+    assert [tuple(item.values()) for item in items] == said
+
+
+def test_a_cell_over_rows_is_the_value_of_each(reader: Engine) -> None:
+    text = (
+        "Order number  Article  Quantity\nPO-1001       Hammer   4\n              Saw      2\n"
+        "              Pliers   10\nPO-1002       Brush    6\n              Ladder   1\n"
+    )
+    items = json.loads(filled(reader, text, order_number=TEXT, article=TEXT, quantity=NUMBER).record)["items"]
+    assert [item["order_number"] for item in items] == ["PO-1001"] * 3 + ["PO-1002"] * 2
