@@ -332,16 +332,21 @@ def _is_uncounted(row: _Row, names: Collection[str], text: str) -> bool:
 
 
 def _stands(row: _Row, name: str, number: float, text: str) -> bool:
-    """Returns whether a number stands in the lines of the row's other values, as figures or as a word."""
+    """Returns whether a number stands in the lines of the row's other values, as figures or as a word.
+
+    Of two fields that have one printed number the less sure one has none.
+    """
     spans = [span for field, leaf in row.leaves.items() if field != name for span in leaf.spans]
     if not spans:
         return True
     start = text.rfind("\n", 0, min(span[0] for span in spans)) + 1
     end = line_end(text, max(span[1] for span in spans))
-    if any(start <= a and b <= end for a, b in row.leaves[name].spans):
-        return True
-    lines = text[start:end]
-    if any(_is(abs(number), one) for one, _ in _printed(lines)):
+    lines, leaf = text[start:end], row.leaves[name]
+    places = {at for one, at in _printed(lines) if _is(abs(number), one)}
+    if places:
+        claims = [row.leaves[at].confidence for at, one in row.numbers.items() if _is(one, number)]
+        return len(claims) <= len(places) or leaf.confidence > min(claims)
+    if any(start <= a and b <= end for a, b in leaf.spans):
         return True
     words = (number_in_words(match[0]) for match in _WORD.finditer(lines))
     return any(one is not None and _is(number, float(one)) for one in words)

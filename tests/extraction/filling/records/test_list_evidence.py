@@ -203,6 +203,16 @@ def test_sums_numbers_and_counts_settle_which_reading_is_right(
     assert settled_lists(form, text, *both, kept=["/items"]) == {}
 
 
+def test_one_printed_number_is_that_of_the_surer_of_two_fields() -> None:
+    form, text = form_of("what", "price", "amount"), "Chair 80.00\nTable 60.00  60.00\n"
+    rows: list[Row] = [("Chair", 80.0, 80.0), ("Table", 60.0, 60.0)]
+    reading = read(form, text, rows, ("what", "price", "amount"))
+    leaves = {at: replace(leaf, confidence=0.95) if "amount" in at else leaf for at, leaf in reading.leaves.items()}
+    made = with_placed_numbers(form, replace(reading, leaves=leaves), text)
+    sure = [made.leaves[f"/items/{row}/{name}"].confidence for row in (0, 1) for name in ("price", "amount")]
+    assert sure == [0.5, 0.95, 0.9, 0.95]
+
+
 def test_a_list_that_nothing_settles_is_in_doubt_and_keeps_the_other_reading() -> None:
     form = form_of(*FOUR)
     one, other = read(form, BILL, CHAIRS[:1], FOUR), read(form, BILL, CHAIRS[:2], FOUR)
