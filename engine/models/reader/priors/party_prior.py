@@ -22,7 +22,8 @@ _UMLAUT = re.compile("([aou])e")
 
 def party_prior(given: PriorInput) -> PriorScores:
     """Returns the scores of fields and objects by the defined terms that have their names: -others to own."""
-    plain = {slot.path for slot in given.form.slots if slot.kind == "string" and not (slot.pattern or slot.options)}
+    texts = (slot for slot in given.form.slots if slot.kind == "string" and not slot.options)
+    plain = {slot.path for slot in texts if not (slot.pattern or slot.format)}
     fields = {path: own for path, own in fields_of_record(given.form).items() if path in plain}
     lists = {array.path for array in given.form.arrays}
     objects = {path: FieldNames(own.names, ()) for path, own in objects_of(given.form).items() if path not in lists}
@@ -62,9 +63,10 @@ def _claims(asked: list[FieldNames], terms: list[DefinedTerm], given: PriorInput
     # "seller_address" has the whole word "Seller", "contractor" not that of "Subcontractor".
     beaten = (alike < alike.max(0) - config.alike) & (whole < 1)
     claims: Floats = np.where(best & ~beaten & (alike >= config.least), alike, 0.0)
-    # If other names are sure, the best of what is left may be less sure.
+    # If all other terms are sure, the best field of the one that is left may be less sure.
     left = best & (alike >= alike.max(0)) & ~claims.any(1, keepdims=True) & ~claims.any(0)
-    return np.where(left & (alike >= config.left), alike, claims) if claims.any() else claims
+    is_last = claims.any() and len({term.at for term, own in zip(terms, claims.T, strict=True) if not own.any()}) == 1
+    return np.where(left & (alike >= config.left), alike, claims) if is_last else claims
 
 
 def _scores(claims: Floats, terms: list[DefinedTerm], length: int, given: PriorInput) -> Floats:

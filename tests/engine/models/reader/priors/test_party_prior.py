@@ -53,9 +53,11 @@ def test_a_field_with_more_words_than_the_term_may_stand_in_the_clause_of_its_pa
     assert said["/seller_agent"] > 0 > said["/buyer_agent"]
 
 
-def test_descriptions_and_lists_of_parties_claim_no_term() -> None:
+def test_dates_descriptions_and_lists_of_parties_claim_no_term() -> None:
     told = TEXT | {"description": "Who the seller and the buyer are."}
-    form = _form(law=told, sellers={"type": "array", "items": TEXT}, buyer={"type": "array", "items": PARTY})
+    dated = {"type": "string", "format": "date"}
+    texts, parties = {"type": "array", "items": TEXT}, {"type": "array", "items": PARTY}
+    form = _form(law=told, seller=dated, sellers=texts, buyer=parties)
     assert _said(BOTH, "Stone", form) == {}
 
 
