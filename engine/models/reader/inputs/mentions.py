@@ -49,6 +49,13 @@ _SHARE = re.compile(
     r"|tasso|aliquota|percentuale)\b",
     re.IGNORECASE,
 )
+_PRICE, _PER_HUNDRED = (
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for words in (
+        r"prices?|\w*preise?|prix|precios?|prezz[oi]",
+        r"per\s?cent\w*|prozent\w*|pourcentage|porcentaje|percentuale",
+    )
+)
 _START = attrgetter("start")
 
 Typed = tuple[int, int, bytes]
@@ -170,6 +177,13 @@ def _key(slot: Slot) -> _Key:
     """
     asked = _asks_number(slot.kind, slot.path, slot.title, slot.description)
     return slot.automaton.fingerprint, slot.max_length, slot.day_first, *asked
+
+
+def asks_share(slot: Slot) -> bool:
+    """Returns whether the words of a field ask for a percentage, and for no price."""
+    words = f"{slot.path.rpartition('/')[2].replace('_', ' ')} {slot.title} {slot.description}"
+    is_number = slot.kind in ("number", "integer")
+    return is_number and _PER_HUNDRED.search(words) is not None and not _PRICE.search(words)
 
 
 @lru_cache(maxsize=4096)

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.model import Canvas, SlotInstance
+from cinnabar.engine.models.reader.inputs.mentions import asks_share
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of, plain_words
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.inputs.views import RowExtent
@@ -55,6 +56,8 @@ CODE_REACH = 3000
 COLUMN_DOUBT = 0.02
 #: The network's least share of the column of a factor that is a field's by its head.
 COLUMN_FACTOR = 0.4
+#: The network's share of a balance from which on it is a field's; the share of the bookings that tells that it is not.
+COLUMN_BALANCE, COLUMN_BOOKED = 0.8, 0.1
 #: The longest code, in letters, and the words behind it that a legend may have for its option.
 CODE_LETTERS, CODE_WORDS = 5, 4
 #: The most codes of a column.
@@ -143,14 +146,33 @@ def column_features(
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:COLUMN_READ_ROWS]] for c in columns]
     # A charge has no number among the rows.
     runs = np.array([sum(map(bool, own)) > 2 and counts_up([one for one in own if one]) for own in numbers])
-    runs |= balance_columns(table, memory.reader)
+    balances, steps = balance_columns(table, memory.reader)
+    runs |= balances
     even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
     votes = even if is_short else _votes(asked, table, memory)
     outer, none = np.outer(needed, bare), np.zeros_like(even)
     # The "Rate" that a quantity is multiplied by is no tax rate, if the network points elsewhere.
-    factors = factor_columns(table, rows, memory.reader)
-    own = np.where(factors & (votes[:, :-1] < COLUMN_FACTOR), 0.0, own)
+    factors, discounts = factor_columns(table, rows, memory.reader)
+    pointed = votes[:, :-1]
+    own = np.where(factors & (pointed < COLUMN_FACTOR), 0.0, own)
+    shares = np.array([asks_share(slot) for slot in asked.slots])[:, None]
+    readable = np.where((shares & factors) | (discounts & (pointed < COLUMN_FACTOR) & (own <= 0)), 0.0, readable)
+    votes = _without_balances(votes, counts[:, None] & balances & (own <= 0), steps)
     return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, none)
+
+
+def _without_balances(votes: Floats, less: npt.NDArray[np.bool_], steps: npt.NDArray[np.bool_]) -> Floats:
+    """Returns votes where those for balances go to the columns that these go up and down by, if some went there.
+
+    votes: [F, C + 1]; less: [F, C], the balances that the heads do not give to a field; steps: [C].
+    """
+    pointed = votes[:, :-1]
+    given = np.where(steps, pointed, 0.0)
+    some = given.sum(1, keepdims=True)
+    less = less & (pointed < COLUMN_BALANCE) & (some >= COLUMN_BOOKED)
+    gone = np.where(less, pointed, 0.0)
+    moved = np.where(less, 0.0, pointed) + gone.sum(1, keepdims=True) * given / np.maximum(some, COLUMN_BOOKED)
+    return np.concatenate([moved, votes[:, -1:]], 1)
 
 
 def _without_value(cells: Sequence[Sequence[Span]], text: str, config: TableConfig) -> float:

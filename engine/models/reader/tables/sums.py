@@ -33,6 +33,8 @@ SUM_COLUMN_SHARE, SUM_TOGETHER, SUM_COLUMNS, SUM_SUMMED = 0.9, 0.3, 12, 4
 SUM_NUMBERS, SUM_OTHER_SIGN = 0.2, 0.2
 #: The fewest rows that tell a column of balances.
 SUM_BALANCES = 4
+#: The share of the rows that have both factors of a product.
+SUM_MULTIPLIED = 0.6
 #: How far a sum may be from what is printed, for numbers rounded to two places.
 SUM_ROUNDED = 0.011
 _WIDE = re.compile(r"\t[ \t]*| {2,}\t?")
@@ -159,31 +161,63 @@ def total_columns(table: PrintedTable, rows: Sequence[TableRow], reader: Mention
     return found
 
 
-def factor_columns(table: PrintedTable, rows: Sequence[TableRow], reader: MentionReader) -> npt.NDArray[np.bool_]:
-    """Returns the columns whose number is in nearly all of these rows a factor of a product of two columns: [C]."""
-    found = np.zeros(len(table.heads), bool)
+def factor_columns(
+    table: PrintedTable, rows: Sequence[TableRow], reader: MentionReader
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Returns the columns that are factors of a product, and those of the percents that are taken off it: twice [C].
+
+    The product is that of two columns in nearly all of the rows that have both, which are most; others are charges.
+    """
+    factors, discounts = np.zeros((2, len(table.heads)), bool)
     every = np.array([[number_of(row.cells[c], reader) for row in rows] for c in range(len(table.heads))])
-    columns = np.flatnonzero((every != 0).mean(1) >= SUM_COLUMN_SHARE)[:SUM_COLUMNS].tolist() if rows else []
+    columns = np.flatnonzero((every != 0).mean(1) >= SUM_NUMBERS)[:SUM_COLUMNS].tolist() if rows else []
     for one, two in combinations(columns, 2):
-        several = ((every[one] > 1) & (every[two] > 1)).mean() >= SUM_TOGETHER
-        shares = (np.abs(every[one] * every[two] - every) < SUM_ROUNDED).mean(1)
+        both = (every[one] != 0) & (every[two] != 0)
+        if both.mean() < SUM_MULTIPLIED or ((every[one] > 1) & (every[two] > 1))[both].mean() < SUM_TOGETHER:
+            continue
+        product = every[one] * every[two]
         others = [c for c in columns if c not in (one, two)]
-        found[[one, two]] |= bool(several) and bool((shares[others] >= SUM_COLUMN_SHARE).any())
-    return found
+        for total in others:
+            left = [*(c for c in others if c != total), None]
+            taken = [np.zeros(len(rows)) if off is None else every[off] for off in left]
+            shares = [(np.abs(product * (1 - off / 100) - every[total]) < SUM_ROUNDED)[both].mean() for off in taken]
+            factors[[one, two]] |= max(shares) >= SUM_COLUMN_SHARE
+            for off, share in zip(left[:-1], shares, strict=False):
+                discounts[off] |= share >= SUM_COLUMN_SHARE > shares[-1]
+    return factors, discounts
 
 
-def balance_columns(table: PrintedTable, reader: MentionReader) -> npt.NDArray[np.bool_]:
-    """Returns the columns whose number nearly always is that of the row above and what another column has: [C]."""
-    found = np.zeros(len(table.heads), bool)
+def balance_columns(
+    table: PrintedTable, reader: MentionReader
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Returns the columns whose number nearly always is that of the row above and what another column has, and these
+    others: twice [C].
+    """
+    found, steps = np.zeros((2, len(table.heads)), bool)
     if len(table.rows) < SUM_BALANCES:
-        return found
+        return found, steps
     every = np.array([[number_of(row.cells[c], reader) for row in table.rows] for c in range(len(table.heads))])
     for column in np.flatnonzero((every != 0).mean(1) >= SUM_TOGETHER).tolist():
-        others = np.delete(np.abs(every[:, 1:]), column, 0)
-        step = np.abs(np.diff(every[column]))
-        holds = ((np.abs(others - step) < SUM_ROUNDED) & (others > 0)).any(0)
-        found[column] = holds.mean() >= SUM_COLUMN_SHARE
-    return found
+        others = np.abs(every[:, 1:])
+        others[column] = 0
+        holds = (np.abs(others - np.abs(np.diff(every[column]))) < SUM_ROUNDED) & (others > 0)
+        if holds.any(0).mean() >= SUM_COLUMN_SHARE:
+            found[column] = True
+            steps |= (holds.sum(1) >= SUM_COLUMN_SHARE * (others > 0).sum(1)) & holds.any(1)
+    return found, steps
+
+
+def payment_rows(table: PrintedTable, column: int, steps: npt.NDArray[np.bool_], reader: MentionReader) -> set[int]:
+    """Returns the rows without a number in a column of bookings whose numbers in another one have its sum.
+
+    column, steps: the columns between which a balance goes up and down.
+    """
+    numbers = np.array([number_of(row.cells[column], reader) for row in table.rows])
+    for other in np.flatnonzero(steps).tolist():
+        paid = np.array([number_of(row.cells[other], reader) for row in table.rows])
+        if other != column and _is(paid.sum(), numbers.sum()) and ((paid != 0) == (numbers == 0)).all():
+            return {*np.flatnonzero(paid).tolist()}
+    return set()
 
 
 def counts_up(numbers: Sequence[float]) -> bool:
