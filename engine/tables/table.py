@@ -215,13 +215,13 @@ def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
         own = [words for column in figures if (words := words_of(cells[at][column], text))]
         is_head = len(own) >= min(len(figures), TABLE_HEADED) and not any(map(str.isdigit, "".join(own)))
         has_rows = any(is_figure(cells[below][column], text) for column in figures if cells[at][column])
-        words = _words(lines[at], text)
-        is_new, is_turned = not known.issuperset(words), heads.get(tuple(sorted(words)), words) != words
-        is_other = len({*own}) == len(figures) > 1 and not any(map(str.isdigit, "".join(words)))
+        printed = _words(lines[at], text)
+        is_new, is_turned = not known.issuperset(printed), heads.get(tuple(sorted(printed)), printed) != printed
+        is_other = len({*own}) == len(figures) > 1 and not any(map(str.isdigit, "".join(printed)))
         if is_head and has_rows and ((lines[at].blank and is_new) or (is_other and (is_new or is_turned))):
             begins.append(number)
-            known.update(words)
-            heads[tuple(sorted(words))] = words
+            known.update(printed)
+            heads[tuple(sorted(printed))] = printed
     if len(begins) == 1:
         return [grid]
     edges = [grid.lines[number] for number in begins[1:]]
