@@ -93,6 +93,10 @@ class Calibration:
         scale = self.lists
         lists = {} if scale is None else {at: scale.confidence(own) for at, own in signs.lists.items()}
         lists |= {at: min(sure, UNREAD_LIST) for at, sure in lists.items() if signs.lists[at]["not_read"]}
+        # A list is no surer than its least sure row.
+        for pointer, (_, sure) in rows.items():
+            around = pointer.rpartition("/")[0]
+            lists |= {around: min(sure, lists[around])} if around in lists else {}
         return replace(filled, leaves=leaves, rows=rows, lists=lists)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
@@ -48,6 +48,8 @@ LIST_BOUND, LIST_READ = 0.7, 0.95
 LIST_CONTESTED = 0.4
 #: How sure an option is that stands in the column of a choice, in a short table.
 LIST_OPTION_SURE = 0.95
+#: How surely the last row of a table is an item if it lacks cells that all others have.
+LIST_ODD_ROW = 0.2
 #: The share of the rows of a short table in which items begin, from which on they begin in each.
 LIST_BEGUN = 0.4
 
@@ -335,8 +337,16 @@ def _rows(asked: ListFields, one: MatchedTable, above: int, memory: Memory) -> d
         if at not in sums:
             taken = tuple(span for column in matched for span in row.cells[column])
             # The network reads no rows of a long table: it takes what stands beside the field's column for its value.
-            rows[row.start] = MatchedRow(cells[at], codes, absences, taken, is_long, mean, matches)
+            chance = min(mean, LIST_ODD_ROW) if at == len(table.rows) - 1 and _is_odd_end(table, matched) else mean
+            rows[row.start] = MatchedRow(cells[at], codes, absences, taken, is_long, chance, matches)
     return rows
+
+
+def _is_odd_end(table: PrintedTable, columns: Collection[int]) -> bool:
+    """Returns whether the last row lacks a cell that all rows above have, and no sum tells that it is an item: a remark
+    or a mean may fill the other columns."""
+    *above, last = table.rows
+    return table.sums_at is None and any(not last.cells[c] and all(row.cells[c] for row in above) for c in columns)
 
 
 def write_cell(k: int, slot: Slot, row: MatchedRow, memory: Memory, out: Answers) -> bool:

@@ -124,3 +124,14 @@ def test_a_cell_over_rows_is_the_value_of_each(reader: Engine) -> None:
     )
     items = json.loads(filled(reader, text, order_number=TEXT, article=TEXT, quantity=NUMBER).record)["items"]
     assert [item["order_number"] for item in items] == ["PO-1001"] * 3 + ["PO-1002"] * 2
+
+
+@pytest.mark.parametrize(("last", "is_sure"), [("", True), ("Mean of all", False)])
+def test_a_list_whose_last_row_lacks_cells_of_all_others_is_not_told_as_whole(
+    reader: Engine, last: str, is_sure: bool
+) -> None:
+    rows = [(f"A-{at}", f"Oak panel {at}", f"{at % 7 + 2}", f"{at * 1.25:.2f}") for at in range(10, 22)]
+    rows = [("Code", "Article", "Quantity", "Price"), *rows, *([("", last, "4", "2.07")] if last else [])]
+    text = "".join("{:<10}{:<26}{:>10}{:>12}\n".format(*row) for row in rows)
+    found = filled(reader, text, code=TEXT, article=TEXT, quantity=NUMBER, price=NUMBER)
+    assert (found.lists["/items"] >= 0.9) == is_sure
