@@ -19,10 +19,14 @@ LINE_APART = 0.35
 #: The share of the lines of a part that must stand beside others, and the median of cells of one of the two parts: two
 #: columns of running text stay apart.
 LINE_BESIDE, LINE_MEDIAN_CELLS = 0.5, 2
+#: How much farther down the page than across it the words of a line follow each other on a page on its side.
+LINE_TURNED = 3.0
 #: The width of a page whose words have boxes, and of a character in a text without, in the units of `Stretch.left` and
 #: `Pieces.left`.
 ACROSS, CHARACTER = 1000, 10
 _WORD = re.compile(r"\S+")
+#: Letters from this one on may be read from right to left.
+_RIGHT_TO_LEFT = "\u0590"
 #: A part of a line between wide gaps.
 PART = re.compile(r"\S+(?: \S+)*")
 #: Signs that draw the rules between columns.
@@ -93,12 +97,15 @@ def lines_of(text: str, word_start: Starts | None = None, word_box: Boxes | None
     if word_start is not None and word_box is not None and len(word_start):
         boxes = {at: box for at, box in zip(word_start.tolist(), word_box.tolist(), strict=True) if box[0] == box[0]}
     lines: list[Line] = []
-    begin = blank = 0
+    begin = blank = turned = 0
     for printed in printed_lines:
         found = [(match.start(), match.end()) for match in _WORD.finditer(printed)]
         found = [(start, end) for start, end in found if printed[start:end].strip(_RULES)] or found
         if found:
             boxed = all(begin + start in boxes for start, _ in found)
+            turned = _turn([boxes[begin + start] for start, _ in found], printed, turned) if boxed else turned
+            for start, _ in found if boxed and turned else ():
+                boxes[begin + start] = _upright(boxes[begin + start], turned)
             words = [_word(start, end, begin, boxes if boxed else {}) for start, end in found]
             if "\t" in printed and not boxed:
                 words = [_behind_tabs(word, printed, begin, widest + 2) for word in words]
@@ -117,6 +124,27 @@ def character_width(lines: Sequence[Line]) -> float:
     """Returns the median width of a character, in the units of `Stretch.left`."""
     widths = [(w.right - w.left) / (w.end - w.start) for line in lines for w in line.words]
     return float(np.median(widths)) if widths else CHARACTER
+
+
+def _turn(boxes: Sequence[Sequence[float]], printed: str, before: int) -> int:
+    """Returns by how many quarters a line's page is turned to the right; of one word by as many as `before`.
+
+    Words that are read from right to left stand on no page upside down.
+    """
+    across, down = (boxes[-1][at] + boxes[-1][at + 2] - boxes[0][at] - boxes[0][at + 2] for at in (0, 1))
+    if len(boxes) < 2:
+        return before
+    if abs(down) > LINE_TURNED * abs(across):
+        return 1 if down > 0 else 3
+    return 2 if across < 0 and LINE_TURNED * abs(down) < -across and max(printed) < _RIGHT_TO_LEFT else 0
+
+
+def _upright(box: Sequence[float], turned: int) -> Sequence[float]:
+    """Returns the box of a word on a page that is turned by so many quarters, as if the page stood upright."""
+    for _ in range(turned):
+        left, top, right, bottom = box
+        box = top, 1 - right, bottom, 1 - left
+    return box
 
 
 def _word(start: int, end: int, begin: int, boxes: Mapping[int, Sequence[float]]) -> Stretch:

@@ -212,7 +212,7 @@ def _parts(lines: Sequence[Line], grid: Grid, text: str) -> list[Grid]:
     heads = {tuple(sorted(_words(lines[at], text))): _words(lines[at], text) for at in above}
     begins = [0]
     for number, (at, below) in enumerate(pairwise(grid.lines[1:]), 1):
-        own = [words for column in figures if (words := words_of(cells[at][column], text))]
+        own = [said for column in figures if (said := words_of(cells[at][column], text))]
         is_head = len(own) >= min(len(figures), TABLE_HEADED) and not any(map(str.isdigit, "".join(own)))
         has_rows = any(is_figure(cells[below][column], text) for column in figures if cells[at][column])
         printed = _words(lines[at], text)

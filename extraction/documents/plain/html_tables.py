@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby, islice
 
-from lxml import html as lxml_html
+from lxml import html as lxml_html  # type: ignore[import-untyped]
 
 from cinnabar.extraction.documents.plain.html_layout import style_of
 

@@ -224,3 +224,21 @@ def test_another_head_below_a_blank_line_begins_another_table() -> None:
     one, two = tables_of(text)
     assert [len(one.rows), len(two.rows)] == [3, 2]
     assert two.head(0, text) == "Net base"
+
+
+@pytest.mark.parametrize("turned", [1, 2, 3])
+def test_a_table_on_its_side_has_the_rows_of_the_upright_one(turned: int) -> None:
+    printed = [["Item", "Qty", "Amount"], ["Pipe", "4", "50.00"], ["Valve", "2", "36.50"], ["Seal", "10", "9.50"]]
+    text = "\n".join("        ".join(own) for own in printed)
+    starts, boxes, at = list[int](), list[list[float]](), 0
+    for down, own in enumerate(printed):
+        for across, word in enumerate(own):
+            at = text.index(word, at)
+            left, top = 0.1 + 0.3 * across, 0.1 + 0.05 * down
+            right, bottom = left + 0.02 * len(word), top + 0.03
+            for _ in range(turned):
+                left, top, right, bottom = 1 - bottom, left, 1 - top, right
+            starts.append(at)
+            boxes.append([left, top, right, bottom])
+    (table,) = tables_of(text, np.array(starts, np.int32), np.array(boxes, np.float32))
+    assert [[words_of(cell, text) for cell in row.cells] for row in table.rows] == printed[1:]
