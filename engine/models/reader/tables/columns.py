@@ -117,13 +117,8 @@ class ColumnFeatures:
     read: Floats
 
 
-def column_features(
-    asked: ListFields, table: PrintedTable, memory: Memory, is_short: bool = False
-) -> ColumnFeatures | None:
-    """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little.
-
-    is_short: the network reads the table itself, and has no votes for its columns.
-    """
+def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> ColumnFeatures | None:
+    """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little."""
     rows = spread(table.rows, COLUMN_READ_ROWS)
     columns = range(len(table.heads))
     codes = [[codes_in(slot, asked.questions, table, rows, c, memory) for c in columns] for slot in asked.slots]
@@ -148,9 +143,8 @@ def column_features(
     runs = np.array([sum(map(bool, own)) > 2 and counts_up([one for one in own if one]) for own in numbers])
     balances, steps = balance_columns(table, memory.reader)
     runs |= balances
-    even = np.full((len(asked.slots), len(table.heads) + 1), 1.0 / (len(table.heads) + 1))
-    votes = even if is_short else _votes(asked, table, memory)
-    outer, none = np.outer(needed, bare), np.zeros_like(even)
+    votes = _votes(asked, table, memory)
+    outer, none = np.outer(needed, bare), np.zeros_like(votes)
     # The "Rate" that a quantity is multiplied by is no tax rate, if the network points elsewhere.
     factors, discounts = factor_columns(table, rows, memory.reader)
     pointed = votes[:, :-1]
