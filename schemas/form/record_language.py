@@ -9,7 +9,7 @@ share first bytes.
 Which members an object must have beside others, how many, that a list has items of a kind, and that one of few options
 repeats none are states, too. The judge of the form decides on all that is not regular: other repeated items and names,
 exclusive alternatives, rules across fields. Bounds that would take too many states are left to it too: first the counts
-of items, then the lengths of texts (`left_to_judge`).
+of items, then the lengths of texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classes
 from cinnabar.schemas.automata.operations import determinise, difference, literal, literals, union
 from cinnabar.schemas.automata.strings import any_string, canonical_string, spellings, string
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.form.member_rules import MemberRules, Seen
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.kept_by_weight import kept_by_weight
@@ -82,17 +82,12 @@ def one_line(canonical: str) -> str:
 _MARK = re.compile(r'("(?:[^"\\]|\\.)*")|[,:]')
 
 
-def left_to_judge(form: Form) -> tuple[str, ...]:
-    """The bounds that the automaton of this form leaves out, each as a pointer and words."""
-    return _compose(form)[1]
-
-
-def _bytes_of(composed: tuple[Automaton, tuple[str, ...]]) -> int:
+def _bytes_of(composed: tuple[Automaton, Limits]) -> int:
     return composed[0].transitions.nbytes
 
 
 @kept_by_weight(_KEPT_BYTES, _bytes_of)
-def _compose(form: Form) -> tuple[Automaton, tuple[str, ...]]:
+def _compose(form: Form) -> tuple[Automaton, Limits]:
     for limits in STEPS:
         plan = _StatePlan(limits)
         size = plan.size(form.root)
@@ -102,7 +97,7 @@ def _compose(form: Form) -> tuple[Automaton, tuple[str, ...]]:
         raise _too_large(form, plan, size)
     for tried in (plan, _StatePlan(replace(limits, spelled=False))):
         try:
-            return _Composer(tried).compose(form.root), tuple(_left_out(form, tried))
+            return _Composer(tried).compose(form.root), tried.limits
         except TooLarge as too_large:
             size = too_large.states
     raise _too_large(form, tried, size)
@@ -115,41 +110,17 @@ def _too_large(form: Form, plan: _StatePlan, states: int) -> TooLarge:
     return TooLarge(states, MAX_STATES, advice)
 
 
-def _left_out(form: Form, plan: _StatePlan) -> Iterator[str]:
-    for node in walk(form.root):
-        if isinstance(node, ArrayNode) and node.unique and not plan.spells_unique(node):
-            yield f"{node.path or '/'}: no item twice"
-        if isinstance(node, ArrayNode) and node.min_contained and not plan.spells_contained(node):
-            yield f"{node.path or '/'}: at least {node.min_contained} items of one kind"
-        if isinstance(node, ArrayNode) and not plan.group(node).exact:
-            most = "" if node.max_items is None else f" to {node.max_items}"
-            yield f"{node.path or '/'}: {node.min_items}{most} items"
-        elif isinstance(node, ObjectNode) and _members_left(node, plan):
-            yield f"{node.path or '/'}: which properties are there"
-        elif isinstance(node, Slot) and (node.max_length is not None or plan.canonical(node) is not node.automaton):
-            yield f"{node.path or '/'}: {node.bounds or 'the length'}"
-
-
-def _members_left(node: ObjectNode, plan: _StatePlan) -> bool:
-    """Whether the judge decides on which members are there: too many ways, or a name that is one of many open ones."""
-    declared = {place.name for place in node.properties}
-    opened = any(not declared.issuperset((name, *others)) for name, others in node.demands) and bool(node.rest)
-    return opened or (plan.rules(node) is None and MemberRules.of(node) is not None)
-
-
 @dataclass(frozen=True, slots=True)
 class Group:
     """Members of a container that follow one another: `parts` in their order, the last one any number of times if
     `loops`.
 
-    At least `least` members are there. Otherwise the group may end behind any of them. `exact` says that no bound on
-    their number is left out.
+    At least `least` members are there. Otherwise the group may end behind any of them.
     """
 
     parts: int
     least: int
     loops: bool
-    exact: bool = True
 
 
 class _StatePlan:
@@ -186,7 +157,7 @@ class _StatePlan:
         copies = max(1, least - fixed) if most is None else most - fixed
         if copies == 1 or copies * self._row(node) <= self.limits.copies:
             return Group(fixed + copies, least, loops=most is None)
-        return Group(fixed + 1, min(least, fixed + 1), loops=True, exact=False)
+        return Group(fixed + 1, min(least, fixed + 1), loops=True)
 
     def rules(self, node: ObjectNode) -> MemberRules | None:
         """The demands on the members of an object that become states; None if there are none."""

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.effort import examples
+from tests.support.left_to_judge import left_to_judge
 from tests.support.random_schemas import forms
 from tests.support.tiny_models import TOKENIZER
 
@@ -24,7 +25,7 @@ from cinnabar.schemas.automata.operations import literals
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_language import left_to_judge, one_line, record_language
+from cinnabar.schemas.form.record_language import one_line, record_language
 
 BRIDGES = [
     b'{"', b'": "', b'", "', b'"}', b'"}]}', b'": [', b"}, {", b'}, {"', b'": {"', b", ", b": ", b'": ', b"[]", b"null",

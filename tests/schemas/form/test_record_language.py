@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.effort import examples
+from tests.support.left_to_judge import left_to_judge
 from tests.support.schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.errors import NotAccepted, TooLarge, UnsupportedSchema
@@ -20,7 +21,7 @@ from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.strings import canonical_string, json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import RecordLeaf, accept, fit, walk_record
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_language import left_to_judge, one_line, record_language
+from cinnabar.schemas.form.record_language import one_line, record_language
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import escape
 
