@@ -22,8 +22,6 @@ ACCOUNT, CODE, CUT = "account_end", "code_end", "cut_text"
 IN_RANGE, SIGN = "in_range", "sign_beside"
 #: The flag of a printed minus that the schema, as with `minimum: 0`, allows no value to have.
 SIGN_DROPPED = "sign_dropped"
-#: The flag of a value that stands among the receivers of a mail.
-RECEIVER = "mail_receiver"
 #: The flags of a party that was read from beside its name or another's term, and of one in two roles.
 OTHER_PARTY, TWO_ROLES = "other_party", "two_roles"
 #: The flags of a number in another unit, on another base (per hundred, in thousands), and of a share in percent.
@@ -33,6 +31,6 @@ NOT_AS_TOLD, NULL_AS_TOLD = "not_as_told", "null_as_told"
 #: The flags of values.
 FLAGS = frozenset(
     {CONTRADICTED, ANSWERED, UNSTATED, STATED, OTHER_LABEL, IN_THE_FUTURE, ENDS_BEFORE_START, OF_PERIOD,
-     NOT_SHOWN, BELOW_HEAD, ACCOUNT, CODE, CUT, IN_RANGE, SIGN, SIGN_DROPPED, RECEIVER, OTHER_PARTY, TWO_ROLES,
+     NOT_SHOWN, BELOW_HEAD, ACCOUNT, CODE, CUT, IN_RANGE, SIGN, SIGN_DROPPED, OTHER_PARTY, TWO_ROLES,
      OTHER_UNIT, OTHER_BASE, NOT_AS_TOLD, NULL_AS_TOLD}
 )  # fmt: skip

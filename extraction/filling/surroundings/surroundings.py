@@ -23,7 +23,6 @@ from cinnabar.extraction.filling.surroundings import (
     ends,
     numbers,
     parties,
-    speakers,
     told,
     units,
 )
@@ -37,8 +36,7 @@ from cinnabar.schemas.form.form import Form
 #: The kinds in the order in which they are asked; the first that finds something decides.
 KINDS: tuple[Kind, ...] = (
     *empties.EMPTIES, *columns.COLUMNS, *answers.ANSWERS, *currencies.CURRENCIES, *numbers.NUMBERS, *dates.DATES,
-    *ends.ENDS,
-    *speakers.SPEAKERS, *parties.PARTIES,
+    *ends.ENDS, *parties.PARTIES,
 )  # fmt: skip
 #: Those that are asked afterwards: a sign or an end of a range leaves the number its unit.
 KINDS_OF_UNITS: tuple[Kind, ...] = (*units.UNITS, *currencies.AMOUNTS)
