@@ -20,9 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.everyday_invoices import open_layouts
+from bench.everyday_invoices import open_layouts, sealed_layouts
 from bench.everyday_invoices.bill import HERE
-from bench.everyday_invoices.sealed import layouts as sealed_layouts
 from bench.list_layouts.writing import scan
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set

@@ -14,7 +14,7 @@ from bench.everyday_invoices.bill import RATES, Bill, Line, cents
 from bench.everyday_invoices.open_layouts import facts_of, sums_of
 from bench.everyday_invoices.paper import Document, Layouts, Paper
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "sealed"
 
 
 def till_receipt(name: str) -> Document:
