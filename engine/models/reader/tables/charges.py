@@ -47,7 +47,7 @@ class _Entry:
 def with_charges(table: PrintedTable, reader: MentionReader) -> PrintedTable:
     """Returns a table with the lines of few cells that are rows, and without what stands below its sum."""
     entries = _entries(table, reader)
-    found = _end(entries, _numbers_behind(table, reader), reader.text) if entries else None
+    found = _end(entries, numbers_behind(table.end, reader), reader.text) if entries else None
     if found is None:
         return table
     added, end = found
@@ -103,9 +103,9 @@ def _entries(table: PrintedTable, reader: MentionReader) -> list[_Entry]:
     return found
 
 
-def _numbers_behind(table: PrintedTable, reader: MentionReader) -> list[float]:
-    """Returns the numbers that stand behind a table, those of its own last lines first."""
-    spans = [match.span() for match in _NUMBER.finditer(reader.text, table.end, table.end + CHARGE_REACH)]
+def numbers_behind(end: int, reader: MentionReader) -> list[float]:
+    """Returns the numbers that stand behind the end of a table."""
+    spans = [match.span() for match in _NUMBER.finditer(reader.text, end, end + CHARGE_REACH)]
     return [number for span in spans[:CHARGE_NUMBERS] if (number := number_of((span,), reader))]
 
 

@@ -31,8 +31,10 @@ from cinnabar.engine.models.reader.network.network import BOOLEANS
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
+from cinnabar.engine.models.reader.tables.charges import numbers_behind
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import (
+    adding_columns,
     balance_columns,
     counts_up,
     factor_columns,
@@ -101,7 +103,8 @@ class ColumnFeatures:
     value; alike: [F, C], cosines of heads and fields; total: [F, C], log odds of a column of sums; constant: [C],
     whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are; empty:
     [F, C], the share of cells without a value, for numbers that each item has; counts: [F], the fields that are
-    numbers; runs: [C], the columns that number their rows, and balances; read: [F, C + 1], the shares that a language
+    numbers; runs: [C], the columns that number their rows, and balances; adds: [C], the column of bookings that adds up
+    to a number behind the table; read: [F, C + 1], the shares that a language
     model gives to each column and to none (`read_rows`), 0 without one.
     """
 
@@ -114,6 +117,7 @@ class ColumnFeatures:
     empty: Floats
     counts: npt.NDArray[np.bool_]
     runs: npt.NDArray[np.bool_]
+    adds: npt.NDArray[np.bool_]
     read: Floats
 
 
@@ -151,8 +155,12 @@ def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> C
     own = np.where(factors & (pointed < COLUMN_FACTOR), 0.0, own)
     shares = np.array([asks_share(slot) for slot in asked.slots])[:, None]
     readable = np.where((shares & factors) | (discounts & (pointed < COLUMN_FACTOR) & (own <= 0)), 0.0, readable)
-    votes = _without_balances(votes, counts[:, None] & balances & (own <= 0), steps)
-    return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, none)
+    votes = _without_shares(votes, shares & factors, counts)
+    last = max(span[1] for cell in table.rows[-1].cells for span in cell)
+    adds = adding_columns(table, numbers_behind(last, memory.reader), steps, memory.reader)
+    less = counts[:, None] & (balances | (steps & adds.any() & ~adds)) & (own <= 0)
+    votes = _without_balances(votes, less, adds if adds.any() else steps)
+    return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, none)
 
 
 def _without_balances(votes: Floats, less: npt.NDArray[np.bool_], steps: npt.NDArray[np.bool_]) -> Floats:
@@ -167,6 +175,23 @@ def _without_balances(votes: Floats, less: npt.NDArray[np.bool_], steps: npt.NDA
     gone = np.where(less, pointed, 0.0)
     moved = np.where(less, 0.0, pointed) + gone.sum(1, keepdims=True) * given / np.maximum(some, COLUMN_BOOKED)
     return np.concatenate([moved, votes[:, -1:]], 1)
+
+
+def _without_shares(votes: Floats, factors: npt.NDArray[np.bool_], counts: npt.NDArray[np.bool_]) -> Floats:
+    """Returns votes where those of percentages for a factor go to the other number that has most for it, if any.
+
+    votes: [F, C + 1]; factors: [F, C], those of the fields that are percentages; counts: [F], the numbers.
+    """
+    votes = votes.copy()
+    for column in np.flatnonzero(factors.any(0)).tolist():
+        barred = factors[:, column]
+        gone = np.where(barred, votes[:, column], 0.0)
+        votes[:, column] -= gone
+        votes[:, -1] += gone
+        other = int(np.where(counts, votes[:, column], 0.0).argmax())
+        moved = min(gone.sum(), votes[other, -1]) if votes[other, column] >= COLUMN_BOOKED else 0.0
+        votes[other, [column, -1]] += moved, -moved
+    return votes
 
 
 def _without_value(cells: Sequence[Sequence[Span]], text: str, config: TableConfig) -> float:

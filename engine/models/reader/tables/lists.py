@@ -28,7 +28,7 @@ from cinnabar.engine.models.reader.tables.matched_columns import (
     choice_columns,
     match_columns,
 )
-from cinnabar.engine.models.reader.tables.sums import sum_rows
+from cinnabar.engine.models.reader.tables.sums import balance_columns, payment_rows, sum_rows
 from cinnabar.engine.tables.continued import with_continued
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
@@ -330,7 +330,7 @@ def _rows(asked: ListFields, one: MatchedTable, above: int, memory: Memory) -> d
             known[index] = value
     absences = {slot.index: absence for slot, absence in zip(asked.slots, one.match.absences, strict=True)}
     matches = {slot.index: match for slot, match in zip(asked.slots, one.match.matches, strict=True)}
-    sums, chances = sum_rows(table, memory.reader), one.sure_columns(config)
+    sums, chances = sum_rows(table, memory.reader) | _payments(one, memory), one.sure_columns(config)
     mean = sum(chances) / len(chances)
     rows: dict[int, MatchedRow] = {}
     for at, row in enumerate(table.rows):
@@ -347,6 +347,15 @@ def _is_odd_end(table: PrintedTable, columns: Collection[int]) -> bool:
     or a mean may fill the other columns."""
     *above, last = table.rows
     return table.sums_at is None and any(not last.cells[c] and all(row.cells[c] for row in above) for c in columns)
+
+
+def _payments(one: MatchedTable, memory: Memory) -> set[int]:
+    """Returns the rows of a table that pay for the others: they have no number in the one column of bookings that is a
+    field's.
+    """
+    _, steps = balance_columns(one.table, memory.reader)
+    own = [column for column in np.flatnonzero(steps).tolist() if column in one.match.columns]
+    return payment_rows(one.table, own[0], steps, memory.reader) if len(own) == 1 else set()
 
 
 def write_cell(k: int, slot: Slot, row: MatchedRow, memory: Memory, out: Answers) -> bool:

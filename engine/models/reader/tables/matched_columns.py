@@ -98,7 +98,7 @@ def match_columns(signs: ColumnFeatures, chosen: npt.NDArray[np.bool_], config: 
         liker = float(alike[field, column] - max(alike[field, rivals], default=0.0))
         # Each other number that has no sure column yet takes one of them.
         others = sum(signs.counts[at] and columns[at] not in matched for at in range(len(columns)) if at != field)
-        doubtful[field] = bool(rivals.sum() > others) and not is_told and liker < config.liker
+        doubtful[field] = bool(rivals.sum() > others) and not (is_told or liker >= config.liker or signs.adds[column])
         match = float(np.sqrt(chances[field] * max(claims[field, column], MATCH_NAMED * lead if is_told else 0.0)))
         matches[field] = round(min(match, config.doubtful if doubtful[field] else 1.0), 4)
     return MatchedColumns(

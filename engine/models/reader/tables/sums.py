@@ -220,6 +220,22 @@ def payment_rows(table: PrintedTable, column: int, steps: npt.NDArray[np.bool_],
     return set()
 
 
+def adding_columns(
+    table: PrintedTable, behind: Sequence[float], columns: npt.NDArray[np.bool_], reader: MentionReader
+) -> npt.NDArray[np.bool_]:
+    """Returns which of these columns adds up to a number behind a table, if one alone does: [C].
+
+    Where all is paid, what pays adds up to the same, in fewer rows.
+    """
+    found = np.zeros(len(columns), np.int64)
+    for column in np.flatnonzero(columns).tolist():
+        numbers = [number for row in table.rows if (number := number_of(row.cells[column], reader))]
+        if len(numbers) > 1 and any(_is(number, math.fsum(numbers)) for number in behind):
+            found[column] = len(numbers)
+    most = (found == found.max()) & (found > 0)
+    return most if most.sum() == 1 else np.zeros_like(most)
+
+
 def counts_up(numbers: Sequence[float]) -> bool:
     """Returns whether numbers number their rows: nearly all are one more than the one before."""
     return sum(two == one + 1 for one, two in pairwise(numbers)) >= SUM_COLUMN_SHARE * (len(numbers) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.tables.sums import balance_columns, factor_columns
+from cinnabar.engine.models.reader.tables.sums import adding_columns, balance_columns, factor_columns, payment_rows
 from cinnabar.engine.tables.table import tables_of
 
 #: A table, the columns of its factors, of what is taken off their product, of its balances, and of its bookings.
@@ -52,3 +52,22 @@ def test_factors_and_balances_are_told_by_arithmetic(case: str) -> None:
     reader = MentionReader(text)
     assert [one.nonzero()[0].tolist() for one in factor_columns(table, table.rows, reader)] == [factors, discounts]
     assert [one.nonzero()[0].tolist() for one in balance_columns(table, reader)] == [balances, steps]
+
+
+#: Bookings, up to the last of them.
+BOOKINGS = (
+    "Day     What            Debit   Credit   Balance\n01/02   Deposit                  80.00    -80.00\n"
+    "01/02   Room           128.00              48.00\n01/02   Breakfast       16.50              64.50\n"
+    "02/02   Sauna           22.00              86.50\n02/02   Room           128.00             214.50\n"
+    "03/02   Bar             14.00             228.50\n03/02   Card                    "
+)
+
+
+@pytest.mark.parametrize(("last", "payments"), [("228.50      0.00\n", {0, 6}), ("200.00     28.50\n", set())])
+def test_bookings_that_add_up_are_told_from_what_pays_for_them(last: str, payments: set[int]) -> None:
+    reader = MentionReader(BOOKINGS + last)
+    (table,) = tables_of(reader.text)
+    _, steps = balance_columns(table, reader)
+    assert payment_rows(table, 2, steps, reader) == payments
+    assert adding_columns(table, [27.75, 308.5], steps, reader).nonzero()[0].tolist() == [2]
+    assert not adding_columns(table, [27.75], steps, reader).any()
