@@ -65,8 +65,8 @@ def _told_parents(
         elif rows[at] in outer:
             like = (start, end), outer[rows[at]]
         last = text[start:end]
-    for line in empty if like is not None else ():
-        outer[line[0]] = _row_like(line, *like, text)
+    if like is not None:
+        outer |= {line[0]: _row_like(line, like[0], like[1], text) for line in empty}
     return sorted(known.items())
 
 
@@ -91,9 +91,9 @@ def parent_lines(form: Form, outer: ArrayNode, inner: ArrayNode, rows: Sequence[
     a field of them, and no field of the inner ones; inner items stand below at least half of the lines.
     """
     kinds: dict[str, list[Span]] = {}
-    for line in re.finditer(r"^.*\S.*$", text, re.MULTILINE):
-        if label := _LABEL.match(line[0]):
-            kinds.setdefault(label[1].lower(), []).append(line.span())
+    for printed in re.finditer(r"^.*\S.*$", text, re.MULTILINE):
+        if begins := _LABEL.match(printed[0]):
+            kinds.setdefault(begins[1].lower(), []).append(printed.span())
     kinds = {label: lines for label, lines in kinds.items() if len({text[a:b] for a, b in lines}) > 1}
     slots, asked = form.slots, form_questions(form)
     within = [asked_of(s.path, asked.slots[s.index]) for s in slots if s.path.startswith(f"{inner.path}/*/")]
