@@ -31,7 +31,7 @@ from cinnabar.engine.models.reader.network.network import BOOLEANS
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
-from cinnabar.engine.models.reader.tables.charges import numbers_behind
+from cinnabar.engine.models.reader.tables.charges import CHARGE_MANY_ROWS, numbers_behind
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import (
     adding_columns,
@@ -143,8 +143,9 @@ def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> C
     counts = np.array([slot.kind in ("integer", "number") for slot in asked.slots])
     needed = counts & ~np.array([slot.nullable for slot in asked.slots])
     numbers = [[number_of(row.cells[c], memory.reader) for row in table.rows[:COLUMN_READ_ROWS]] for c in columns]
-    # A charge has no number among the rows.
+    # A charge has no number among the rows. Of a long table heads and votes tell enough, and numbers may be keys.
     runs = np.array([sum(map(bool, own)) > 2 and counts_up([one for one in own if one]) for own in numbers])
+    runs &= len(table.rows) < CHARGE_MANY_ROWS
     balances, steps = balance_columns(table, memory.reader)
     runs |= balances
     votes = _votes(asked, table, memory)
