@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+import numpy as np
+import numpy.typing as npt
+
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.tables.sums import counts_up, number_of
 from cinnabar.engine.tables.heads import Cells, words_of
@@ -107,6 +110,17 @@ def numbers_behind(end: int, reader: MentionReader) -> list[float]:
     """Returns the numbers that stand behind the end of a table."""
     spans = [match.span() for match in _NUMBER.finditer(reader.text, end, end + CHARGE_REACH)]
     return [number for span in spans[:CHARGE_NUMBERS] if (number := number_of((span,), reader))]
+
+
+def coded_columns(table: PrintedTable, end: int, reader: MentionReader) -> npt.NDArray[np.bool_]:
+    """Returns the columns of codes: lines behind the table have them before a rate, a number and its tax: [C]."""
+    codes = set[float]()
+    for line in re.compile(r".+").finditer(reader.text, end, end + CHARGE_REACH):
+        numbers = [number_of((match.span(),), reader) for match in _NUMBER.finditer(reader.text, *line.span())]
+        if len(numbers) == 4 and abs(numbers[1] * numbers[2] / 100 - numbers[3]) <= CHARGE_TAX_ROUNDED:
+            codes.add(numbers[0])
+    columns = [{number_of(row.cells[c], reader) for row in table.rows} - {0.0} for c in range(len(table.heads))]
+    return np.array([bool(own) and own <= codes for own in columns])
 
 
 def _end(entries: Sequence[_Entry], behind: Sequence[float], text: str) -> tuple[list[_Entry], int | None] | None:

@@ -31,7 +31,7 @@ from cinnabar.engine.models.reader.network.network import BOOLEANS
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
-from cinnabar.engine.models.reader.tables.charges import CHARGE_MANY_ROWS, numbers_behind
+from cinnabar.engine.models.reader.tables.charges import CHARGE_MANY_ROWS, coded_columns, numbers_behind
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import (
     adding_columns,
@@ -155,9 +155,11 @@ def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> C
     pointed = votes[:, :-1]
     own = np.where(factors & (pointed < COLUMN_FACTOR), 0.0, own)
     shares = np.array([asks_share(slot) for slot in asked.slots])[:, None]
-    readable = np.where((shares & factors) | (discounts & (pointed < COLUMN_FACTOR) & (own <= 0)), 0.0, readable)
-    votes = _without_shares(votes, shares & factors, counts)
     last = max(span[1] for cell in table.rows[-1].cells for span in cell)
+    barred = shares & (factors | coded_columns(table, last, memory.reader))
+    own = np.where(barred, 0.0, own)
+    readable = np.where(barred | (discounts & (pointed < COLUMN_FACTOR) & (own <= 0)), 0.0, readable)
+    votes = _without_shares(votes, shares & factors, counts)
     adds = adding_columns(table, numbers_behind(last, memory.reader), steps, memory.reader)
     less = counts[:, None] & (balances | (steps & adds.any() & ~adds)) & (own <= 0)
     votes = _without_balances(votes, less, adds if adds.any() else steps)
@@ -183,15 +185,13 @@ def _without_shares(votes: Floats, factors: npt.NDArray[np.bool_], counts: npt.N
 
     votes: [F, C + 1]; factors: [F, C], those of the fields that are percentages; counts: [F], the numbers.
     """
-    votes = votes.copy()
-    for column in np.flatnonzero(factors.any(0)).tolist():
-        barred = factors[:, column]
-        gone = np.where(barred, votes[:, column], 0.0)
-        votes[:, column] -= gone
-        votes[:, -1] += gone
+    gone = np.where(factors, votes[:, :-1], 0.0)
+    votes = np.concatenate([votes[:, :-1] - gone, votes[:, -1:] + gone.sum(1, keepdims=True)], 1)
+    for column in np.flatnonzero(gone.any(0)).tolist():
         other = int(np.where(counts, votes[:, column], 0.0).argmax())
-        moved = min(gone.sum(), votes[other, -1]) if votes[other, column] >= COLUMN_BOOKED else 0.0
-        votes[other, [column, -1]] += moved, -moved
+        if votes[other, column] >= COLUMN_BOOKED:
+            moved = min(float(gone[:, column].sum()), float(votes[other, -1]))
+            votes[other, [column, -1]] += moved, -moved
     return votes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.tables.charges import with_charges
+from cinnabar.engine.models.reader.tables.charges import coded_columns, with_charges
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
 
@@ -79,3 +79,16 @@ def test_a_table_without_charges_stays_as_it_is() -> None:
     text = "Item      Qty  Amount\nWool        2   80.00\nLinen       1   35.00\nSilk        3   90.00\n"
     (table,) = tables_of(text)
     assert with_charges(table, MentionReader(text)) is table
+
+
+def test_a_column_of_codes_is_told_by_the_rates_behind_the_table() -> None:
+    text = (
+        "Item       Pieces   Each   Code   Amount\nFlour          10   2.00      1    20.00\n"
+        "Soap            4   5.00      2    20.00\nOil             3  10.00      1    30.00\n\n"
+        "Code    %     Net     Tax\n1       7   50.00    3.50\n2      20   20.00    4.00\n"
+    )
+    table, *_ = tables_of(text)
+    end = text.index("30.00") + 5
+    assert coded_columns(table, end, MentionReader(text)).nonzero()[0].tolist() == [3]
+    other = text.replace("3.50", "3.60")
+    assert not coded_columns(table, end, MentionReader(other)).any()
