@@ -152,7 +152,7 @@ def _scores(signs: ColumnFeatures, voted: Floats, own: Floats, config: TableConf
         + config.some
     )
     # What numbers the rows, and a balance, is a number of another kind only where its head or the network tells.
-    least = np.minimum(MATCH_RUNS, pointed.max(1, keepdims=True))
+    least = np.minimum(MATCH_RUNS, voted.max(1, keepdims=True))
     scores[:, :count] -= config.empty * (signs.runs & signs.counts[:, None] & (own <= 0) & (pointed < least))
     scores[:, count] += config.read_none * signs.read[:, count]
     return scores
