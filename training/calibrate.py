@@ -155,9 +155,6 @@ def main() -> None:
     print(f"written: {local_folder(asked.model) / 'calibration.json'}")
 
 
-if __name__ == "__main__":
-    main()
-
 
 # Draws a reliability diagram: the share of right leaves against their confidence.
 
@@ -191,3 +188,7 @@ def _panel(title: str, rated: _Rated) -> dict[str, Any]:
     ]
     error = calibration_error(rated) if rated else 0.0
     return {"title": title, "leaves": len(rated), "error": error, "bins": drawn}
+
+
+if __name__ == "__main__":
+    main()
