@@ -26,7 +26,7 @@ _ARTICLE = (
 # Words before a term, and one behind it ("genannt").
 _WORDS_BEFORE = (
     rf"(?:(?:{_INTRODUCED}|(?:referred to|known|called|defined|designated)(?: as)?|as|als|kurz|auch|jointly|together"
-    rf"|collectively|individually|gemeinsam|zusammen|ensemble|comme)\b[:,]?\s*|{_ARTICLE})+"
+    rf"|collectively|individually|gemeinsam|zusammen|ensemble|comme)\b[:,]?\s*|{_ARTICLE}){{1,8}}"
 )
 _BEFORE = re.compile(_WORDS_BEFORE, re.IGNORECASE)
 _BEHIND = re.compile(r"\s(?:genannt|bezeichnet|called)$", re.IGNORECASE)

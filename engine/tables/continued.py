@@ -43,4 +43,5 @@ def _joined(one: PrintedTable, two: PrintedTable, text: str) -> PrintedTable:
     between += [replace(line, rows=line.rows + count) for line in two.between]
     repeated = one.repeated | {count} | {at + count for at in two.repeated}
     rows: tuple[TableRow, ...] = (*one.rows, *two.rows)
-    return replace(one, end=two.end, rows=rows, between=(*one.between, *between), repeated=repeated)
+    between = [*one.between, *between]
+    return replace(one, end=two.end, rows=rows, between=tuple(between), repeated=repeated, sums_at=two.sums_at)

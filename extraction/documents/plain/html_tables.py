@@ -22,7 +22,7 @@ _DISPLAYS = {"table": "table", "table-row-group": "tbody", "table-header-group":
     "table-footer-group": "tbody", "table-cell": "td"
 }  # fmt: skip
 _RULE = re.compile(r"\.([\w-]+)\s*\{([^{}]*)\}")
-_CONDITION = re.compile(r"@[a-z-]+[^{};]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
+_CONDITION = re.compile(r"@[a-z-]+[^{};@]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
 _REPEATED = re.compile(r"repeat\(\s*(\d{1,2})\s*,([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _BRACKET = re.compile(r"\([^()]*\)")
 _SIDE_BY_SIDE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*(?:inline-)?(?:flex|grid|table)|float|grid-template-columns)")

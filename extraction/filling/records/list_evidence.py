@@ -38,7 +38,7 @@ UNSETTLED = 0.69
 UNPLACED = 0.5
 # A number with blanks between its thousands may be two numbers.
 _NUMBERS = (
-    re.compile(r"\d(?:[\d.,'’]*\d)?"),
+    re.compile(r"(?:(?<![\w.,])\.)?\d(?:[\d.,'’]*\d)?"),
     re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)"),
 )
 #: A number beyond this is no amount.
@@ -294,7 +294,10 @@ def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[fl
     columns = [name for name in _columns(rows) if _has_amounts(rows[:2], name, printed.text)]
     # Rows that add up all together are borne out, but for those that pay for the others.
     if adding := [name for name in columns if _is_printed_sum(rows, name, printed)]:
-        return next(filter(None, (_payments(rows, name) for name in adding)), set())
+        # Bookings of two sides, as of a ledger, have a sum of each side: the same number twice.
+        totals = {name: math.fsum(row.numbers.get(name, 0.0) for row in rows) for name in adding}
+        once = [name for name, total in totals.items() if len(printed.outside(total, rows)) == 1]
+        return next(filter(None, (_payments(rows, name) for name in once)), set())
     for name in columns:
         numbers = [row.numbers.get(name, 0.0) for row in rows]
         sums, fewest = [*accumulate(numbers)], [*accumulate((row.filled for row in rows), min)]
@@ -303,15 +306,21 @@ def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[fl
             is_sum = bool(numbers[at]) and _is(numbers[at], total)
             if not is_sum and not printed.has(total):
                 continue
-            thin = {k for k in range(at, len(rows)) if rows[k].filled < least}
+            # Thin rows before the next full one are those of the list's next part.
+            full = max((k for k in range(at, len(rows)) if rows[k].filled >= least), default=-1)
+            thin = {*range(max(at, full + 1), len(rows))}
+            # One row is no sum of that above by its number alone: it stands behind them, too.
+            is_sum = is_sum and (at > 1 or bool(printed.outside(total, rows[:2])))
+            if is_sum and own < least:
+                thin |= {*range(at, next((k for k in range(at, len(rows)) if rows[k].filled >= least), len(rows)))}
             if thin and (at in thin if is_sum else at > 1 and _is_printed_sum(rows[:at], name, printed)):
                 return thin
             is_told = at > 1 and any(_is(one, two) for one in stated for two in numbers[at:])
             ends = range(at + 1, len(rows))
             # The sum with this row stands behind it, or is printed: then it is a row.
-            counts = any(_is(sums[end - 1], numbers[end]) for end in ends)
-            counts |= any(_is_printed_sum(rows[:end], name, printed) for end in ends)
-            if is_sum and own == least and is_told and not counts:
+            if is_sum and own == least and is_told and not any(
+                _is(sums[end - 1], numbers[end]) or _is_printed_sum(rows[:end], name, printed) for end in ends
+            ):
                 return {*range(at, len(rows))}
     return set()
 
@@ -341,7 +350,10 @@ def _stands(row: _Row, name: str, number: float, text: str) -> bool:
         return True
     start = text.rfind("\n", 0, min(span[0] for span in spans)) + 1
     end = line_end(text, max(span[1] for span in spans))
-    lines, leaf = text[start:end], row.leaves[name]
+    leaf = row.leaves[name]
+    # A heading that all rows have as a value lies far above.
+    own = sorted({(text.rfind("\n", 0, first) + 1, line_end(text, last)) for first, last in spans})
+    lines = "\n".join(text[first:last] for first, last in own)
     places = {at for one, at in _printed(lines) if _is(abs(number), one)}
     if places:
         claims = [row.leaves[at].confidence for at, one in row.numbers.items() if _is(one, number)]

@@ -133,10 +133,12 @@ def _end(entries: Sequence[_Entry], behind: Sequence[float], text: str) -> tuple
     items: list[_Entry] = []
     for at, entry in enumerate(entries):
         total = math.fsum(one.amount for one in items)
-        # Where all lines fill all columns, two amounts and more are hardly that of the next one by chance.
+        rest = [one.amount for one in entries[at + 1 :]] + [*behind]
         is_below = (entry.is_few and at > last) or (entry.row >= 0 and len(items) > 1)
-        if items and is_below and _is(entry.amount, total):
-            return _without_tax(items, entry, [one.amount for one in entries[at + 1 :]] + [*behind], text)
+        # Where all lines fill all columns, 10 + 20 = 30 is chance unless what follows has the sum, or goes on with it.
+        is_told = entry.is_few or any(_is(one, total) for one in rest) or _becomes_another(total, rest)
+        if items and is_below and is_told and _is(entry.amount, total):
+            return _without_tax(items, entry, rest, text)
         # A sum of a part stands between rows.
         is_part = entry.row < 0 and any(_is(entry.amount, one) for one in _sums_up(items))
         if entry.amount and entry.is_named and not is_part:

@@ -74,6 +74,8 @@ FOLIO = "Card  25.00\nRoom  40.00\nBar  15.40\nSpa  20.00\nTax  10.00\nCard  60.
 CHARGES = {"Room": 40.0, "Bar": 15.4, "Spa": 20.0, "Tax": 10.0}
 NIGHTS: list[Row] = [(what, None, None, amount) for what, amount in CHARGES.items()]
 CARDS: list[Row] = [("Card", None, 25.0, None), ("Card", None, 60.4, None)]
+LEDGER = "Rent  100.00\nTax  19.00\nBank  119.00\nDebit  119.00\nCredit  119.00\n"
+BOOKED: list[Row] = [("Rent", None, None, 100.0), ("Tax", None, None, 19.0), ("Bank", None, 119.0, None)]
 EVEN = "Apple  5.00\nPear  5.00\nMelon  10.00\nTotal  20.00\n"
 FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
 
@@ -93,6 +95,9 @@ FRUIT: list[Row] = [("Apple", 5.0), ("Pear", 5.0), ("Melon", 10.0)]
         ),
         pytest.param(EVEN, TWO, FRUIT, [], 20.0, id="a row that is the sum of those above by chance"),
         pytest.param(EVEN, TWO, FRUIT, [("Total", 20.0)], 20.0, id="a total behind such a row"),
+        pytest.param(LEDGER, FOUR, BOOKED, [], None, id="two sides of a ledger"),
+        pytest.param("Saw  1.00  10.00\nFreight  10.00\nGross  23.80\n", ("what", "count", "amount"),
+            [("Saw", 1.0, 10.0), ("Freight", None, 10.0)], [], None, id="a charge as high as the row above"),
         pytest.param("Fee  9.00\nFee  9.00\n", TWO, [("Fee", 9.0), ("Fee", 9.0)], [], 9.0, id="two rows alike"),
     ],
 )  # fmt: skip
@@ -113,6 +118,23 @@ def test_a_next_part_of_the_list_behind_a_subtotal_stays() -> None:
     found = without_sum_rows(form, read(form, text, rows, FOUR), text)
     assert [row["what"] for row in json.loads(found.record)["items"]] == ["A", "B", "C"]
     assert found.leaves["/items/2/amount"].text == "12.0"
+
+
+def test_a_thin_row_of_the_next_part_stays() -> None:
+    text = "A  1.00  5.00  5.00\nB  2.00  7.50  15.00\nPart   20.00\nPost  5.00\nC  3.00  4.00  12.00\n"
+    rows: list[Row] = [("A", 1.0, 5.0, 5.0), ("B", 2.0, 7.5, 15.0), ("Post", None, None, 5.0), ("C", 3.0, 4.0, 12.0)]
+    form = form_of(*FOUR)
+    found = without_sum_rows(form, read(form, text, rows, FOUR), text)
+    assert len(json.loads(found.record)["items"]) == 4
+
+
+def test_a_running_balance_is_weighed_in_time() -> None:
+    rows: list[Row] = [(f"Booking {at}", 1.0, 2.0 * at, 2.0) for at in range(1, 601)]
+    text = "".join(f"{what}  {count:.2f}  {balance:.2f}  {amount:.2f}\n" for what, count, balance, amount in rows)
+    form = form_of(*FOUR)
+    reading, begun = read(form, text, rows, FOUR), time.process_time()
+    assert len(json.loads(without_sum_rows(form, reading, text).record)["items"]) == 600
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize(

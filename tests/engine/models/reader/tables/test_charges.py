@@ -81,6 +81,16 @@ def test_a_table_without_charges_stays_as_it_is() -> None:
     assert with_charges(table, MentionReader(text)) is table
 
 
+@pytest.mark.parametrize(
+    "amounts", [(1, 1, 2, 3, 7), (10, 20, 30, 40, 55), (-500, 1500, 1000, -50, -60)], ids=["counts", "tens", "bookings"]
+)
+def test_full_rows_whose_numbers_add_up_by_chance_stay_rows(amounts: tuple[int, ...]) -> None:
+    lines = [f"Thing {number}    red    {amount:8.2f}" for number, amount in zip("ABCDE", amounts, strict=True)]
+    text = "\n".join(["Item       Colour    Quantity", *lines, ""])
+    (table,) = tables_of(text)
+    assert with_charges(table, MentionReader(text)) is table
+
+
 def test_a_column_of_codes_is_told_by_the_rates_behind_the_table() -> None:
     text = (
         "Item       Pieces   Each   Code   Amount\nFlour          10   2.00      1    20.00\n"
