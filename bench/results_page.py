@@ -19,7 +19,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "The house": ("house", "tests", "tests_slow", "wheel", "mutants", "schemas"),
     "What is read right": (
         "samples", "reading", "lists", "improve", "calibration", "routing", "demanded",
-        "surroundings",
+        "surroundings", "everyday_invoices",
     ),
     "Language models": ("models_beside", "beside_llama", "gpu"),
     "Files": ("hostile_files", "mutations", "ocr", "parsing", "table_cells", "packets", "marks"),
