@@ -50,7 +50,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ListedRow:
     """A row of a list: its pointer, and its leaves without those of inner lists, by their pointers in the row.
 
     `numbers` are those of its leaves that are some. `filled` leaves have a value that stands in the document.
@@ -62,7 +62,7 @@ class _Row:
     filled: int
 
     @classmethod
-    def of(cls, pointer: str, leaves: Mapping[str, Leaf]) -> _Row:
+    def of(cls, pointer: str, leaves: Mapping[str, Leaf]) -> _ListedRow:
         read = {name: _number(leaf) for name, leaf in leaves.items()}
         filled = sum(bool(leaf.spans) and leaf.text not in (None, "null") for leaf in leaves.values())
         return cls(pointer, leaves, {name: one for name, one in read.items() if one is not None}, filled)
@@ -94,7 +94,7 @@ class PrintedNumbers:
         is_any = found < SMALL_SUM and found == int(found)
         return found in (self._amounts if is_any else self._places) and found != 0
 
-    def outside(self, number: float, rows: Sequence[_Row]) -> list[int]:
+    def outside(self, number: float, rows: Sequence[_ListedRow]) -> list[int]:
         """Returns where a number stands that is no value of these rows."""
         own = [span for row in rows for leaf in row.leaves.values() for span in leaf.spans]
         found = self._places.get(round(abs(number), 2), [])
@@ -210,7 +210,7 @@ def with_other_readings(form: Form, chosen: Filled, readings: Sequence[Filled], 
     return replace(chosen, lists=lists, others=others) if others else chosen
 
 
-def _lists(form: Form, filled: Filled) -> Iterator[tuple[RecordList, list[_Row]]]:
+def _lists(form: Form, filled: Filled) -> Iterator[tuple[RecordList, list[_ListedRow]]]:
     """Yields the lists of a record outside of others, with their rows, but for those of which values were given."""
     for one in walk_lists(form, filled.value):
         rows = _rows(filled, one) if one.parent is None and one.array.key is None and not one.array.prefix else []
@@ -218,16 +218,16 @@ def _lists(form: Form, filled: Filled) -> Iterator[tuple[RecordList, list[_Row]]
             yield one, rows
 
 
-def _rows(filled: Filled, place: RecordList) -> list[_Row]:
+def _rows(filled: Filled, place: RecordList) -> list[_ListedRow]:
     own, begin = defaultdict[str, dict[str, Leaf]](dict), f"{place.pointer}/"
     for at, leaf in filled.leaves.items():
         step, _, name = at.removeprefix(begin).partition("/")
         if at.startswith(begin) and not any(one.isdecimal() for one in name.split("/")):
             own[begin + step][name] = leaf
-    return [_Row.of(at, own[at]) for at in place.rows]
+    return [_ListedRow.of(at, own[at]) for at in place.rows]
 
 
-def _weight(rows: Sequence[_Row], place: RecordList, printed: PrintedNumbers) -> float:
+def _weight(rows: Sequence[_ListedRow], place: RecordList, printed: PrintedNumbers) -> float:
     """Returns what bears a reading of a list out."""
     if not rows:
         return 0.0
@@ -252,19 +252,19 @@ def _is_amount(leaf: Leaf, text: str) -> bool:
     return any(_AMOUNT.search(text, start, end) for start, end in leaf.spans)
 
 
-def _has_amounts(rows: Sequence[_Row], name: str, text: str) -> bool:
+def _has_amounts(rows: Sequence[_ListedRow], name: str, text: str) -> bool:
     """Returns whether all numbers of a column that were found in the text are printed as amounts."""
     placed = [row.leaves[name] for row in rows if name in row.numbers and row.leaves[name].spans]
     return bool(placed) and all(_is_amount(leaf, text) for leaf in placed)
 
 
-def _columns(rows: Sequence[_Row]) -> list[str]:
+def _columns(rows: Sequence[_ListedRow]) -> list[str]:
     """Returns the fields that have numbers in most rows; one row of two tells already."""
     filled = Counter(name for row in rows for name in row.numbers)
     return [name for name, count in filled.items() if count >= min(len(rows) - 1, COLUMN_SHARE * len(rows))]
 
 
-def _is_printed_sum(rows: Sequence[_Row], name: str, printed: PrintedNumbers) -> bool:
+def _is_printed_sum(rows: Sequence[_ListedRow], name: str, printed: PrintedNumbers) -> bool:
     """Returns whether a column adds up to a number that is printed outside of the rows."""
     numbers = [row.numbers.get(name, 0.0) for row in rows]
     total = math.fsum(numbers)
@@ -284,7 +284,7 @@ def _is_product(numbers: Sequence[float]) -> bool:
     )  # fmt: skip
 
 
-def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[float]) -> set[int]:
+def _sum_rows(rows: Sequence[_ListedRow], printed: PrintedNumbers, stated: Sequence[float]) -> set[int]:
     """Returns the places of the rows that are sums of those above, and of the thinner rows behind a printed sum.
 
     Rows that fill as much as those above are the next part of the list. A sum that does is no such row by chance if it,
@@ -325,7 +325,7 @@ def _sum_rows(rows: Sequence[_Row], printed: PrintedNumbers, stated: Sequence[fl
     return set()
 
 
-def _payments(rows: Sequence[_Row], name: str) -> set[int]:
+def _payments(rows: Sequence[_ListedRow], name: str) -> set[int]:
     """Returns the places of the rows without a number in this column whose numbers in another one have its sum."""
     left = {at: row.numbers for at, row in enumerate(rows) if name not in row.numbers}
     total = math.fsum(row.numbers.get(name, 0.0) for row in rows)
@@ -334,13 +334,13 @@ def _payments(rows: Sequence[_Row], name: str) -> set[int]:
     return {*left} if paid else set()
 
 
-def _is_uncounted(row: _Row, names: Collection[str], text: str) -> bool:
+def _is_uncounted(row: _ListedRow, names: Collection[str], text: str) -> bool:
     """Returns whether a row has amounts, and none in these columns."""
     amounts = {at for at in row.numbers if _is_amount(row.leaves[at], text)}
     return bool(amounts) and row.numbers.keys().isdisjoint(names)
 
 
-def _stands(row: _Row, name: str, number: float, text: str) -> bool:
+def _stands(row: _ListedRow, name: str, number: float, text: str) -> bool:
     """Returns whether a number stands in the lines of the row's other values, as figures or as a word.
 
     Of two fields that have one printed number the less sure one has none.

@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 import numpy as np
+import numpy.typing as npt
 
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.mentions import MixedSlot
@@ -152,14 +153,7 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     sure = {
         slot.index for slot, chance in zip(asked.slots, found.chances, strict=True) if chance >= asked.config.column
     }
-    # "Rate" is no tax rate where the network points at it for a price.
-    pointed = signs.votes[:, :-1] * (signs.votes[:, :-1] > LIST_CONTESTED)
-    others = most_of_others(pointed.astype(np.float32))
-    contested = {
-        slot.index
-        for at, (slot, column, *_) in enumerate(both)
-        if column >= 0 and others[at, column] > max(LIST_CONTESTED, 2 * signs.votes[at, column])
-    }
+    contested = _contested(asked.slots, signs.votes, found.columns)
     # Words of a text may reach into columns beside it, and the network reads them better.
     numbers = {
         slot.index
@@ -204,6 +198,17 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
         taken = tuple(span for cell, _ in cells.values() for span in cell)
         rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches)
     return rows
+
+
+def _contested(slots: Sequence[Slot], votes: npt.NDArray[np.float64], columns: Sequence[int]) -> set[int]:
+    """Returns the slots whose columns the network holds for another's: "Rate" is no tax rate if it is a price."""
+    pointed = votes[:, :-1] * (votes[:, :-1] > LIST_CONTESTED)
+    others = most_of_others(pointed.astype(np.float32))
+    return {
+        slot.index
+        for at, (slot, column) in enumerate(zip(slots, columns, strict=True))
+        if column >= 0 and others[at, column] > max(LIST_CONTESTED, 2 * votes[at, column])
+    }
 
 
 def with_missed_rows(
