@@ -21,6 +21,7 @@ PARENT_NAMED, PARENT_FILLED = 0.6, 0.5
 PARENT_SURE = 0.85
 #: A label of up to four words: before a colon, or before a number or code.
 _LABEL = re.compile(r"\W*([^\W\d_][^\W\d_'’-]*(?:[ /][^\W\d_][^\W\d_'’-]*\.?){0,3}?)(?: ?[:=#]| (?=\S*\d))")
+_BLANK = re.compile(r"\n[ \t]*\n\s*")
 #: A place at which an item begins, and its probability.
 Beginnings = list[tuple[int, float]]
 
@@ -41,8 +42,19 @@ def with_parents(
             found[outer] = _told_parents(lines, found[outer], matched[outer], matched[inner], text)
         elif lines:
             chances = [max((c for at, c in found[outer] if start <= at < end), default=0.0) for start, end in lines]
-            found[outer] = [(start, max(PARENT_SURE, c)) for (start, _), c in zip(lines, chances, strict=True)]
+            starts = _block_starts(lines, [at for at, _ in found[inner]], text)
+            found[outer] = [(start, max(PARENT_SURE, c)) for start, c in zip(starts, chances, strict=True)]
             found[inner] = [one for one in found[inner] if not any(start <= one[0] < end for start, end in lines)]
+    return found
+
+
+def _block_starts(lines: Sequence[Span], rows: Sequence[int], text: str) -> list[int]:
+    """Returns where the items of these lines begin: at the first line behind a blank one, if no row stands between."""
+    found, rows, before = list[int](), sorted(rows), 0
+    for start, end in lines:
+        blank = max((one.end() for one in _BLANK.finditer(text, before, start)), default=start)
+        found.append(blank if bisect_left(rows, blank) == bisect_left(rows, start) else start)
+        before = end
     return found
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
+from cinnabar.engine.models.reader.tables.parents import _block_starts
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.schemas import compile_schema
 
@@ -65,6 +67,20 @@ Shelf         2       75.00
 Box           7       5.00
 """
 
+CUSTOMERS = """\
+SUMMARY OF ORDERS
+
+Smith & Sons, Leeds
+Date: 2024-01-02
+Hammer, 2 pieces
+Saw, 1 piece
+
+Jones Hardware, York
+Date: 2024-01-03
+Drill, 1 piece
+Pliers, 4 pieces
+"""
+
 
 def rooms() -> str:
     """Eight buildings, two of them without rooms."""
@@ -102,3 +118,13 @@ def test_each_line_that_begins_an_item_around_others_is_kept(case: str) -> None:
     items = json.loads(found.record)[outer]
     assert [one[name] for one in items] == values.split()
     assert [len(one[inner]) for one in items] == counts
+
+
+def test_an_item_begins_with_its_block_not_with_the_line_that_tells_it() -> None:
+    rows = [CUSTOMERS.index(one) for one in ("Hammer", "Saw", "Drill", "Pliers")]
+    lines = [match.span() for match in re.finditer("Date.*", CUSTOMERS)]
+    assert _block_starts(lines, rows, CUSTOMERS) == [CUSTOMERS.index("Smith"), CUSTOMERS.index("Jones")]
+    together = CUSTOMERS.replace("\n\n", "\n")
+    lines = [match.span() for match in re.finditer("Date.*", together)]
+    rows = [together.index(one) for one in ("Saw", "Drill")]
+    assert _block_starts(lines, rows, together) == [start for start, _ in lines]
