@@ -43,6 +43,8 @@ def test_a_set_that_trains_counts_with_its_documents_held_back_and_others_whole(
     held = [file for file in files if is_held_back(file, {}, load_recipe().sets["ping_output"])]
     assert 0 < len(held) < 20
     asked = [REPORT, str(tmp_path / "sets"), "--model", str(tmp_path / "model"), "--device", "cpu"]
+    # A module that another test has imported is not run again without a warning.
+    monkeypatch.delitem(sys.modules, REPORT, raising=False)
     monkeypatch.setattr(sys, "argv", [*asked, "--json"])
     runpy.run_module(REPORT, run_name="__main__")
     sets = json.loads(capsys.readouterr().out)["sets"]
