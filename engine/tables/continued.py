@@ -39,9 +39,8 @@ def _joined(one: PrintedTable, two: PrintedTable, text: str) -> PrintedTable:
     """Returns two tables as one; what stands between them is between its rows."""
     count = len(one.rows)
     lines = [line.span() for line in re.finditer(r"[^\n]*\S[^\n]*", text[one.end : two.start])]
-    between = [Between(one.end + start, one.end + end, count) for start, end in lines]
+    between = [*one.between, *(Between(one.end + start, one.end + end, count) for start, end in lines)]
     between += [replace(line, rows=line.rows + count) for line in two.between]
     repeated = one.repeated | {count} | {at + count for at in two.repeated}
     rows: tuple[TableRow, ...] = (*one.rows, *two.rows)
-    between = [*one.between, *between]
     return replace(one, end=two.end, rows=rows, between=tuple(between), repeated=repeated, sums_at=two.sums_at)

@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from cinnabar.engine.models.reader.confidence_features import SMALL_SUM, list_names, readings_of_figures
+from cinnabar.engine.models.reader.tables.sums import is_about
 from cinnabar.engine.readings.numerals import number_in_words
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.tables.lines import line_end
@@ -149,12 +150,12 @@ def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
         columns = _columns(rows)
         every = [number for row in rows for number in row.numbers.values()]
         most = max(map(abs, every), default=0.0)
-        told = min(every, default=-1.0) >= 0 and any(number > most and not _is(number, most) for number in stated)
+        told = min(every, default=-1.0) >= 0 and any(number > most and not is_about(number, most) for number in stated)
         told = told and any(_has_amounts(rows, name, text) for name in columns)
         adding = [name for name in columns if _is_printed_sum(rows, name, printed)]
         sums = [abs(math.fsum(row.numbers.get(name, 0.0) for row in rows)) for name in columns]
         # Two balances differ by the bookings between them.
-        told = told and not any(_is(abs(one - two), total) for total in sums for one in stated for two in stated)
+        told = told and not any(is_about(abs(one - two), total) for total in sums for one in stated for two in stated)
         if any(_is_uncounted(row, adding, text) for row in rows) if adding else told:
             found.add(place.pointer)
     return found
@@ -271,7 +272,7 @@ def _is_printed_sum(rows: Sequence[_ListedRow], name: str, printed: PrintedNumbe
     if not printed.has(total):
         return False
     # A value that was not found in the text stands at one of these places all the same.
-    lost = sum(not row.leaves[at].spans for row in rows for at, one in row.numbers.items() if _is(one, total))
+    lost = sum(not row.leaves[at].spans for row in rows for at, one in row.numbers.items() if is_about(one, total))
     return len(printed.outside(total, rows)) > lost
 
 
@@ -279,7 +280,7 @@ def _is_product(numbers: Sequence[float]) -> bool:
     """Returns whether one of a row's numbers is the product of two others, of which none is one."""
     several = [(at, number) for at, number in enumerate(numbers) if abs(number) > 1]
     return any(
-        _is(one * two, numbers[at]) for i, one in several for j, two in several if i < j
+        is_about(one * two, numbers[at]) for i, one in several for j, two in several if i < j
         for at in range(len(numbers)) if at not in (i, j)
     )  # fmt: skip
 
@@ -303,7 +304,7 @@ def _sum_rows(rows: Sequence[_ListedRow], printed: PrintedNumbers, stated: Seque
         sums, fewest = [*accumulate(numbers)], [*accumulate((row.filled for row in rows), min)]
         for at in range(1, len(rows)):
             least, own, total = fewest[at - 1], rows[at].filled, sums[at - 1]
-            is_sum = bool(numbers[at]) and _is(numbers[at], total)
+            is_sum = bool(numbers[at]) and is_about(numbers[at], total)
             if not is_sum and not printed.has(total):
                 continue
             # Thin rows before the next full one are those of the list's next part.
@@ -315,11 +316,11 @@ def _sum_rows(rows: Sequence[_ListedRow], printed: PrintedNumbers, stated: Seque
                 thin |= {*range(at, next((k for k in range(at, len(rows)) if rows[k].filled >= least), len(rows)))}
             if thin and (at in thin if is_sum else at > 1 and _is_printed_sum(rows[:at], name, printed)):
                 return thin
-            is_told = at > 1 and any(_is(one, two) for one in stated for two in numbers[at:])
+            is_told = at > 1 and any(is_about(one, two) for one in stated for two in numbers[at:])
             ends = range(at + 1, len(rows))
             # The sum with this row stands behind it, or is printed: then it is a row.
             if is_sum and own == least and is_told and not any(
-                _is(sums[end - 1], numbers[end]) or _is_printed_sum(rows[:end], name, printed) for end in ends
+                is_about(sums[end - 1], numbers[end]) or _is_printed_sum(rows[:end], name, printed) for end in ends
             ):
                 return {*range(at, len(rows))}
     return set()
@@ -330,7 +331,7 @@ def _payments(rows: Sequence[_ListedRow], name: str) -> set[int]:
     left = {at: row.numbers for at, row in enumerate(rows) if name not in row.numbers}
     total = math.fsum(row.numbers.get(name, 0.0) for row in rows)
     others = dict.fromkeys(field for numbers in left.values() for field in numbers)
-    paid = any(_is(math.fsum(numbers.get(field, 0.0) for numbers in left.values()), total) for field in others)
+    paid = any(is_about(math.fsum(numbers.get(field, 0.0) for numbers in left.values()), total) for field in others)
     return {*left} if paid else set()
 
 
@@ -354,14 +355,14 @@ def _stands(row: _ListedRow, name: str, number: float, text: str) -> bool:
     # A heading that all rows have as a value lies far above.
     own = sorted({(text.rfind("\n", 0, first) + 1, line_end(text, last)) for first, last in spans})
     lines = "\n".join(text[first:last] for first, last in own)
-    places = {at for one, at in _printed(lines) if _is(abs(number), one)}
+    places = {at for one, at in _printed(lines) if is_about(abs(number), one)}
     if places:
-        claims = [row.leaves[at].confidence for at, one in row.numbers.items() if _is(one, number)]
+        claims = [row.leaves[at].confidence for at, one in row.numbers.items() if is_about(one, number)]
         return len(claims) <= len(places) or leaf.confidence > min(claims)
     if any(start <= a and b <= end for a, b in leaf.spans):
         return True
     words = (number_in_words(match[0]) for match in _WORD.finditer(lines))
-    return any(one is not None and _is(number, float(one)) for one in words)
+    return any(one is not None and is_about(number, float(one)) for one in words)
 
 
 def _without_rows(form: Form, filled: Filled, place: RecordList, gone: Collection[int]) -> Filled | None:
@@ -403,7 +404,3 @@ def _number(leaf: Leaf) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         return None
     return float(value) if -MOST < value < MOST else None
-
-
-def _is(one: float, two: float) -> bool:
-    return math.isclose(one, two, rel_tol=1e-9, abs_tol=0.006)

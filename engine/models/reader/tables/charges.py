@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.tables.sums import counts_up, number_of
+from cinnabar.engine.models.reader.tables.sums import counts_up, is_about, number_of
 from cinnabar.engine.tables.heads import Cells, words_of
 from cinnabar.engine.tables.table import Between, PrintedTable, TableRow
 
@@ -179,4 +179,4 @@ def _becomes_another(total: float, numbers: Sequence[float]) -> bool:
 
 
 def _is(number: float, total: float) -> bool:
-    return abs(number) > CHARGE_ROUNDED and math.isclose(number, total, rel_tol=1e-9, abs_tol=CHARGE_ROUNDED)
+    return abs(number) > CHARGE_ROUNDED and is_about(number, total)

@@ -58,7 +58,7 @@ class _Sum:
         # One number may be the sum of those above by chance.
         if not self._rows or not known or not (fewer or (len(known) > 1 and self._rows >= SUM_FEWEST_ROWS)):
             return False
-        return sum(_is(number, one) for number, one in known) >= max(1.0, SUM_ROW_SHARE * len(known))
+        return sum(is_about(number, one) for number, one in known) >= max(1.0, SUM_ROW_SHARE * len(known))
 
     def ends(self, row: Sequence[float]) -> bool:
         """Returns whether the last number of a row is its sum."""
@@ -215,7 +215,7 @@ def payment_rows(table: PrintedTable, column: int, steps: npt.NDArray[np.bool_],
     numbers = np.array([number_of(row.cells[column], reader) for row in table.rows])
     for other in np.flatnonzero(steps).tolist():
         paid = np.array([number_of(row.cells[other], reader) for row in table.rows])
-        if other != column and _is(paid.sum(), numbers.sum()) and ((paid != 0) == (numbers == 0)).all():
+        if other != column and is_about(paid.sum(), numbers.sum()) and ((paid != 0) == (numbers == 0)).all():
             return {*np.flatnonzero(paid).tolist()}
     return set()
 
@@ -230,7 +230,7 @@ def adding_columns(
     found = np.zeros(len(columns), np.int64)
     for column in np.flatnonzero(columns).tolist():
         numbers = [number for row in table.rows if (number := number_of(row.cells[column], reader))]
-        if len(numbers) > 1 and any(_is(number, math.fsum(numbers)) for number in behind):
+        if len(numbers) > 1 and any(is_about(number, math.fsum(numbers)) for number in behind):
             found[column] = len(numbers)
     most = (found == found.max()) & (found > 0)
     return most if most.sum() == 1 else np.zeros_like(most)
@@ -244,7 +244,7 @@ def counts_up(numbers: Sequence[float]) -> bool:
 def _says_again(row: Sequence[float], above: Sequence[float]) -> bool:
     """Returns whether the last number of a row is that of its column in the row above."""
     both = [(number, other) for number, other in zip(row, above, strict=True) if number]
-    return bool(both) and _is(*both[-1])
+    return bool(both) and is_about(*both[-1])
 
 
 def _words(row: TableRow, text: str) -> tuple[str, ...]:
@@ -253,7 +253,8 @@ def _words(row: TableRow, text: str) -> tuple[str, ...]:
     return tuple(cell for cell in cells if cell and not any(map(str.isdigit, cell)))
 
 
-def _is(number: float, total: float) -> bool:
+def is_about(number: float, total: float) -> bool:
+    """Returns whether two numbers are one amount, but for what is rounded."""
     return math.isclose(number, total, rel_tol=1e-9, abs_tol=0.006)
 
 
