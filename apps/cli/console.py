@@ -31,7 +31,6 @@ from cinnabar.extraction.filling.progress import NoProgress, OutcomeTally, Reaso
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.cost_estimate import CostEstimate
     from cinnabar.extraction.store.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
@@ -183,12 +182,8 @@ class Bar(NoProgress):
         so_far = ", ".join(filter(None, (f"{self._done} of {self._tally.inputs} documents", rate)))
         return ": ".join(filter(None, (so_far, outcome_counts)))
 
-    def on_estimate(self, estimate: CostEstimate) -> None:
-        """Prints the estimated cost of a server's answers to standard error, with or without a terminal."""
-        print(harmless(f"cinnabar: {estimate}"), file=sys.stderr)
-
     def note(self, text: str) -> None:
-        """Prints a notice to standard error, with or without a terminal."""
+        """Prints a notice or an estimate to standard error, with or without a terminal."""
         print(harmless(f"cinnabar: {text}"), file=sys.stderr)
 
     def on_inputs(self, inputs: int) -> None:

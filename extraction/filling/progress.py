@@ -21,7 +21,8 @@ class ProgressListener:
     """Is told what a run does. Override only the methods that you need."""
 
     def on_estimate(self, estimate: CostEstimate) -> None:
-        """Receives the estimated cost before a run asks a model behind a server."""
+        """Notes the estimated cost before a run asks a model behind a server."""
+        self.note(str(estimate))
 
     def on_time(self, estimate: TimeEstimate) -> None:
         """Notes the time that a run takes, before its first document, and again if its documents show another."""

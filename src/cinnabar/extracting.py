@@ -13,28 +13,25 @@ from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequenc
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack, cast, overload
+from typing import Any, Generic, TypeVar, Unpack, cast, overload
 
 from pydantic import BaseModel
 
 from cinnabar.documents import Documents, locations_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.progress import NoProgress
-from cinnabar.extraction.plan.run_options import Device, RunOptions, RunPlan
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
-from cinnabar.keywords import Budget, Options
+from cinnabar.keywords import PLAN_KEYWORDS, Options
 from cinnabar.results import TOLD_SKIPS, Failure, Found, Reader, Table, Value
 
 _R = TypeVar("_R")
 _M = TypeVar("_M", bound=BaseModel)
 # Seconds between two lines of progress without a terminal, and with one.
 _LINES, _REDRAWN = 30.0, 0.2
-
-if TYPE_CHECKING:
-    from cinnabar.extraction.filling.cost_estimate import CostEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +60,13 @@ Shown = bool | Callable[[Progress], object]
 
 @overload
 def extract(
-    paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
-    progress: Shown = False, **options: Unpack[Options],
+    paths: Documents, schema: type[_M], *, out: str | Path | None = None, progress: Shown = False,
+    **options: Unpack[Options],
 ) -> Table[_M]: ...  # fmt: skip
 @overload
 def extract(
-    paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
-    progress: Shown = False, **options: Unpack[Options],
+    paths: Documents, schema: Any, *, out: str | Path | None = None, progress: Shown = False,
+    **options: Unpack[Options],
 ) -> Table[Any]: ...  # fmt: skip
 
 
@@ -80,11 +75,6 @@ def extract(
     schema: Any,
     *,
     out: str | Path | None = None,
-    model: str | None = None,
-    device: Device = "auto",
-    escalate_to: str | None = None,
-    below: float | None = None,
-    budget: Budget = None,
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Table[Any]:
@@ -94,32 +84,26 @@ def extract(
     bytes, files that are open for bytes (BytesIO), or (name, bytes); one of these or a list. `schema` is a Pydantic
     class, another type, a dict, a type of outlines, a name of the library, a JSON Schema file, or module:Class; records
     of a type are instances of it. The results go to the folder `out`, where a second call reads only documents that are
-    new, or to a temporary folder that goes with the table. `model`, `device`, `escalate_to` and `below` are
-    those of the command; without a `model` it is the one that `cinnabar improve` kept in `out`, else `default`.
-    `budget` is the most dollars for a model behind a server, and `options` are those of the command, such as
-    `effort`, `on_missing` or `engines`. `progress` is True for lines on standard error, or gets a `Progress` after
-    each batch.
+    new, or to a temporary folder that goes with the table. `options` are those of the command, such as `model`,
+    `budget` (dollars), `effort` or `on_missing`; without a `model` it is the one that `cinnabar improve` kept in `out`,
+    else `default`. `progress` is True for lines on standard error, or gets a `Progress` after each batch.
 
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "budget": budget}
-    plan = _plan(schema, out, options, **own)
-    run = _Run(paths, plan, progress)
+    run = _Run(paths, _plan(schema, out, options), progress)
     return run.table(run.progress)
 
 
 @overload
 def aextract(
-    paths: Documents, schema: type[_M], *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
-    progress: Shown = False, **options: Unpack[Options],
+    paths: Documents, schema: type[_M], *, out: str | Path | None = None, progress: Shown = False,
+    **options: Unpack[Options],
 ) -> Extracting[_M]: ...  # fmt: skip
 @overload
 def aextract(
-    paths: Documents, schema: Any, *, out: str | Path | None = None, model: str | None = None,
-    device: Device = "auto", escalate_to: str | None = None, below: float | None = None, budget: Budget = None,
-    progress: Shown = False, **options: Unpack[Options],
+    paths: Documents, schema: Any, *, out: str | Path | None = None, progress: Shown = False,
+    **options: Unpack[Options],
 ) -> Extracting[Any]: ...  # fmt: skip
 
 
@@ -128,11 +112,6 @@ def aextract(
     schema: Any,
     *,
     out: str | Path | None = None,
-    model: str | None = None,
-    device: Device = "auto",
-    escalate_to: str | None = None,
-    below: float | None = None,
-    budget: Budget = None,
     progress: Shown = False,
     **options: Unpack[Options],
 ) -> Extracting[Any]:
@@ -146,9 +125,7 @@ def aextract(
     The arguments are those of `extract`, and wrong ones raise UsageError at once. A loop that is left, or cancelled,
     ends the run after the batch in work; what is committed stays in `out`.
     """
-    own = {"model": model, "device": device, "escalate_to": escalate_to, "below": below, "budget": budget}
-    plan = _plan(schema, out, options, **own)
-    return Extracting(_Run(paths, plan, progress))
+    return Extracting(_Run(paths, _plan(schema, out, options), progress))
 
 
 class _Run:
@@ -178,45 +155,34 @@ class _Run:
         return Table(folder, source.name, self.reader, summary, source.fingerprint, owned)
 
 
-def _plan(
-    schema: Any, out: str | Path | None, options: Mapping[str, Any], **arguments: Any
-) -> RunPlan:
-    """Returns the plan of these arguments. Raises UsageError if one is out of range, or `out` is no path of here."""
+def _plan(schema: Any, out: str | Path | None, options: Mapping[str, Any]) -> RunPlan:
+    """Returns the plan of these options. Raises UsageError if one is out of range, or `out` is no path of here."""
     if out is not None:
         check_local(out, "out")
-    return RunPlan.of([schema], out, options=RunOptions(**options), **arguments)
+    of_plan = {name: value for name, value in options.items() if name in PLAN_KEYWORDS}
+    rest = {name: value for name, value in options.items() if name not in of_plan}
+    return RunPlan.of([schema], out, options=RunOptions(**rest), **of_plan)
 
 
 class _ShownProgress(NoProgress):
     """Hands the progress of a run to a function."""
 
     def __init__(self, show: Callable[[Progress], object]) -> None:
-        self._show, self._now = show, Progress(0)
-
-    def on_estimate(self, estimate: CostEstimate) -> None:
-        """Prints the expected cost of a model behind a server, as the command does."""
-        print(f"cinnabar: {estimate}", file=sys.stderr)
+        self._show, self._inputs, self._counts = show, 0, Counter[str]()
 
     def note(self, text: str) -> None:
-        """Prints a warning."""
+        """Prints a warning, or an estimate."""
         print(f"cinnabar: {text}", file=sys.stderr)
 
     def on_inputs(self, inputs: int) -> None:
         """Hands over the number of inputs."""
-        self._now = Progress(inputs)
-        self._show(self._now)
+        self._inputs = inputs
+        self.advance(())
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Hands over the counts with these outcomes."""
-        counts = Counter(one.status for one in outcomes)
-        now = self._now
-        self._now = Progress(
-            now.inputs,
-            now.written + counts["written"],
-            now.quarantined + counts["quarantined"],
-            now.skipped + counts["skipped"],
-        )
-        self._show(self._now)
+        self._counts.update(one.status for one in outcomes)
+        self._show(Progress(self._inputs, **self._counts))
 
 
 def _make_printer() -> Callable[[Progress], None]:

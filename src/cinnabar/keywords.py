@@ -6,15 +6,28 @@ from decimal import Decimal
 from typing import TypedDict
 
 from cinnabar.extraction.plan.limits import OcrChoice
-from cinnabar.extraction.plan.run_options import DayFirst, EffortName, OnCheck, OnEmpty, OnListIncomplete, OnMissing
+from cinnabar.extraction.plan.run_options import (
+    DayFirst,
+    Device,
+    EffortName,
+    OnCheck,
+    OnEmpty,
+    OnListIncomplete,
+    OnMissing,
+)
 
-#: Dollars.
-Budget = str | float | Decimal | None
+#: Those that are fields of a plan itself.
+PLAN_KEYWORDS = ("model", "device", "escalate_to", "below", "budget")
 
 
 class Options(TypedDict, total=False):
-    """The options of a run, as the command line has them; `RunOptions` has their defaults and ranges."""
+    """The options of a run, as the command line has them; `RunPlan` and `RunOptions` have their defaults and ranges."""
 
+    model: str | None
+    device: Device
+    escalate_to: str | None
+    below: float | None
+    budget: str | float | Decimal | None
     effort: EffortName
     steps: int | None
     on_missing: OnMissing

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import cinnabar
 from cinnabar.errors import SchemaError, UsageError
-from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.keywords import Options
+from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.keywords import PLAN_KEYWORDS, Options
 from cinnabar.results import Reader, in_pandas
 
 MAIL = """From: Nordkurier <noreply@nordkurier.example>
@@ -409,8 +409,9 @@ def test_progress_is_told_to_a_function_and_on_standard_error(
 
 
 def test_the_keywords_are_those_of_the_options_of_a_run() -> None:
-    named, fields = get_type_hints(Options), RunOptions.model_fields
-    assert named == {name: field.annotation for name, field in fields.items()}
+    named, own = get_type_hints(Options), {name: RunPlan.model_fields[name] for name in PLAN_KEYWORDS}
+    assert named.pop("budget") == str | float | Decimal | None and own.pop("budget")
+    assert named == {name: field.annotation for name, field in (own | RunOptions.model_fields).items()}
 
 
 def test_type_checkers_know_the_keywords() -> None:
