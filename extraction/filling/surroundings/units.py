@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.engine.readings.numerals import digits_to_decimals, number_in_words
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
+from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, label_texts
 from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, OTHER_BASE, OTHER_UNIT
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.extraction.filling.surroundings.words import whole_words
@@ -200,9 +200,12 @@ def field_unit(label: str, description: str, path: str) -> tuple[str, Decimal] |
     """
     if _FRACTION_ASKED.search(description):
         return "fraction", Decimal(100)
-    texts = (label, description)
-    found = {_unit_of(match["unit"]) for text in texts for match in _NAMED.finditer(text)}
-    found |= {_unit_of(match["unit"]) for match in _LAST_OF_NAME.finditer(path.rsplit("/", 1)[-1])}
+    found = {_unit_of(match["unit"]) for match in _LAST_OF_NAME.finditer(path.rsplit("/", 1)[-1])}
+    # The name stands in brackets behind its title: a width of the name "w" is in no watts.
+    for texts in ((*label_texts(label, path), description), (label,)):
+        found |= {_unit_of(match["unit"]) for text in texts for match in _NAMED.finditer(text)}
+        if found:
+            break
     return found.pop() if len(found) == 1 else None
 
 

@@ -189,6 +189,12 @@ def test_a_code_behind_the_label_counts_before_a_sign(text: str, value: str | No
     assert one_value(CURRENCY, text, value, "€30.00" if value else "", name="currency") == told
 
 
+def test_a_field_whose_name_is_a_unit_has_that_of_its_title() -> None:
+    for name, title, told in (("w", "Width in metres", 3.5), ("h", "Height (m)", 3.5), ("m", "Depth", 3.5)):
+        field = {"type": ["number", "null"], "title": title}
+        assert one_value(field, f"{title.split()[0]}: 350 cm", 350, "350", name=name) == told
+
+
 def test_what_surroundings_correct_is_never_told_at_nine_tenths() -> None:
     _, sure, flags = surrounded({"depth": number("Depth in metres.")}, "350 cm", {"depth": 350}, {"depth": "350"})[
         "depth"
