@@ -54,7 +54,8 @@ def _placeholder(one: Beside) -> Effect | None:
         return None
     bare = _IN_BRACKETS.fullmatch(one.printed)
     named = bare is not None and stems(bare[1]) & stems(one.asked.label)
-    return nothing(one) if named or not is_shown(one.printed if bare is None else bare[1]) else None
+    shown = is_shown(one.printed) and (bare is None or is_shown(bare[1]))
+    return nothing(one) if named or not shown else None
 
 
 def is_shown(text: str) -> bool:

@@ -43,7 +43,8 @@ def test_an_error_is_no_value(text: str, words: str, value: int, told: int | Non
         ("<owner name>", False), ("«Owner»", False), ("[Name of the owner]", False), ("not yet known", False),
         ("Click or tap here to enter text.", False), ("to follow", False), ("wird noch bekannt gegeben", False),
         ("«Le Monde»", True), ("[Foo]", True), ("Please complete the form", True), ("not confirmed", True), ("$", True),
-        ("Click here", True), ("XXL", True),
+        ("Click here", True), ("XXL", True), ("[insert name]", False), ("<your name here>", False),
+        ("[Your Move] Ltd", True),
     ],
 )  # fmt: skip
 def test_a_placeholder_is_no_value(text: str, is_value: bool) -> None:
