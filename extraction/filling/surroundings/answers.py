@@ -142,7 +142,8 @@ def _twice(one: Beside) -> Effect | None:
         return None
     told = dict[str, Span]()
     option = "|".join(re.escape(str(json.loads(text))) for text in one.slot.options if text != "null")
-    said = re.compile(rf"\s*[:=|\t]\s*({option})(?:\s*(?:{_OR})\s*({option}))?\s*$", re.IGNORECASE | re.MULTILINE)
+    behind = rf"\s*(?:[:=|\t]|(?:is|was|ist|war|est|è|es)\b)\s*({option})(?:\s*(?:{_OR})\s*({option}))?\.?\s*$"
+    said = re.compile(behind, re.IGNORECASE | re.MULTILINE)
     for _, end in one.labels():
         if found := said.match(one.document.text, end):
             told |= {found[group].lower(): found.span(group) for group in (1, 2) if found[group]}

@@ -132,6 +132,8 @@ def test_the_opposite_is_the_same_word_denied_or_one_of_a_known_pair(
         ("Permit: granted / open", "granted?"),
         ("Permit: granted or declined", "granted?"),
         ("Permit: granted / in May", "granted"),
+        ("Permit: granted\nThe permit is declined.", "granted?"),
+        ("Permit: granted\nThe permit is declined by few", "granted"),
     ],
 )
 def test_a_choice_that_is_told_twice_against_itself_is_doubted(text: str, told: str) -> None:
