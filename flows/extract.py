@@ -14,8 +14,8 @@ from prefect import get_run_logger  # isort: skip
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import begin_extraction
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.flows.parameters import Seconds, check_given
@@ -48,7 +48,7 @@ def extract_folder(
 
     Documents that an earlier run read are skipped. A batch that fails on all attempts fails the run
     (`run/work/retries.py`). Committed records stay, and the next run continues from there. Returns the fields of
-    `extraction.run.batched_run.Summary`.
+    `extraction.run.stored_run.Summary`.
 
     Args:
         paths: Files, folders, mbox files, Maildir folders, imaps://USER@HOST/MAILBOX, and stores: s3://BUCKET/PREFIX.

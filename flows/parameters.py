@@ -17,7 +17,7 @@ from cinnabar.wording import with_noun
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.progress import ReasonCount
-    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.stored_run import Summary
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(ge=0)]

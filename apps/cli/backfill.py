@@ -21,8 +21,8 @@ from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.cluster.connection import join_cluster
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
 from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, latest_source, names

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from cinnabar.extraction.filling.progress import ReasonCount
-    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.stored_run import Summary
     from cinnabar.extraction.run.work.assignment import Assignment
     from cinnabar.schemas import SchemaSource
 
@@ -129,7 +129,7 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     """
     # Cold start: as above. The flow comes last: wrong use is refused before.
     from cinnabar.extraction.corrections.waiting_commits import commit_waiting
-    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.stored_run import Summary
     from cinnabar.extraction.store.store import Store
 
     assert plan.out is not None

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from cinnabar.closing import Closing
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.time_estimate import Pace, usual_seconds
-from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.commits import Commits
 from cinnabar.extraction.run.engines.pool import EnginePool, engines_of
 from cinnabar.extraction.run.loaded_models import LoadedModels
 from cinnabar.extraction.run.report.reports import report_of_run
-from cinnabar.extraction.run.stored_run import BackgroundCommits, RunSummary
+from cinnabar.extraction.run.stored_run import Summary, commit_behind
 from cinnabar.extraction.run.work.batch_filling import fill_batch
 from cinnabar.extraction.run.work.retries import BatchAttempts
-from cinnabar.extraction.store.records import EMPTY_RECORD, Outcome
+from cinnabar.extraction.store.records import Outcome
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
@@ -39,56 +38,6 @@ Driver = Callable[["BatchedRun"], Generator[tuple[int, "Batch"]]]
 
 # Batches under way for each engine: one that is filled and one that waits for it.
 _AHEAD = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A finished run; `inputs = written + quarantined + skipped`.
-
-    `steps` counts the denoising steps of all documents, 0 if no model ran. `reasons` counts the quarantine codes.
-    `usage` is the use of models behind a server, None if the run asked none: requests, tokens, `cost` in dollars as
-    decimal text, and `left`, the documents that the run skipped for lack of budget. With an escalation it also holds
-    `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
-    `skips` counts the codes of skipped inputs. `routed` has the counts of each schema of a run that chooses among
-    schemas, and `routing_ms` the mean time of a choice; both are None in other runs. `report` is the path of the run's
-    report, None if it could not be written. `empty` counts the records whose every value is null, whether they were
-    held back, skipped or written.
-    """
-
-    run_id: str
-    schema: str
-    inputs: int
-    written: int
-    quarantined: int
-    skipped: int
-    seconds: float
-    steps: int
-    reasons: Mapping[str, int] = field(default_factory=dict)
-    usage: Mapping[str, Any] | None = None
-    skips: Mapping[str, int] = field(default_factory=dict)
-    routed: Sequence[Mapping[str, Any]] | None = None
-    routing_ms: float | None = None
-    report: str | None = None
-    empty: int = 0
-
-    @property
-    def held_back(self) -> int:
-        """Returns how many documents that were read are in quarantine, or skipped because they say nothing."""
-        return self.quarantined + self.skips.get(EMPTY_RECORD, 0)
-
-    @property
-    def counts(self) -> str:
-        """Returns the outcomes in words: `48 written, 2 quarantined (truncated 2), 3 skipped`."""
-        reasons = ", ".join(f"{code} {count}" for code, count in self.reasons.items())
-        other = self.skips.get(OTHER_KIND, 0)
-        held = f"{self.quarantined} quarantined{f' ({reasons})' if reasons else ''}"
-        skipped = f"{self.skipped} skipped{f' ({other} of another kind: {OTHER_KIND} in outcomes)' if other else ''}"
-        return f"{self.written} written, {held}, {skipped}"
-
-
-def _counts(part: RunSummary) -> dict[str, Any]:
-    names = ("run_id", "written", "quarantined", "skipped")
-    return {"schema": part.schema_name} | {name: getattr(part, name) for name in names}
 
 
 class BatchedRun(Closing):
@@ -131,11 +80,15 @@ class BatchedRun(Closing):
     def drive(self, driver: Driver) -> None:
         """Has a driver fill all batches, and commits each as it comes. Raises the errors of the driver."""
         self._begin()
-        with closing(driver(self)) as filled, BackgroundCommits(self._commit_filled) as commits:
-            for number, batch in filled:
-                self.attempts.check_lost(batch)
-                commits.add((number, batch))
-                self.batches.put_off(number, batch)
+        with closing(driver(self)) as filled:
+            commit_behind(self._watched(filled), self._commit_filled)
+
+    def _watched(self, filled: Iterable[tuple[int, Batch]]) -> Generator[tuple[int, Batch]]:
+        """Yields the filled batches, and puts off what each has set aside once its commit has begun."""
+        for number, batch in filled:
+            self.attempts.check_lost(batch)
+            yield number, batch
+            self.batches.put_off(number, batch)
 
     def work(self, number: int) -> list[Outcome]:
         """Reads, fills and commits a batch while the next one is parsed; a second call changes nothing.
@@ -218,19 +171,10 @@ class BatchedRun(Closing):
         ended = run.finish(usage)
         seconds = {"parse": self.batches.seconds} | commits.seconds | self._models.seconds
         report = report_of_run(out, run.ids, seconds, lambda text: self._progress.note(text))
-        return Summary(
-            run_id=ended.run_id,
-            schema=ended.schema_name,
-            inputs=ended.inputs,
-            written=ended.written,
-            quarantined=ended.quarantined,
-            skipped=ended.skipped,
-            seconds=round(ended.seconds, 3),
+        return replace(
+            ended,
             steps=commits.steps,
-            reasons=ended.reasons,
             usage=usage,
-            skips=ended.skips,
-            routed=[_counts(part) for part in ended.parts] or None,
             routing_ms=round(commits.routing_ms / commits.routed, 1) if commits.routed else None,
             report=None if report is None else str(report),
             empty=commits.empty,

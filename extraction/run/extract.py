@@ -22,7 +22,7 @@ from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
-from cinnabar.extraction.run.batched_run import BatchedRun, Summary
+from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, Opening, open_output
 from cinnabar.extraction.run.loaded_models import LoadedModels
@@ -30,6 +30,7 @@ from cinnabar.extraction.run.packets import settle_split, split_packets
 from cinnabar.extraction.run.renamed_records import bring_along
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.settled_inputs import settle_inputs
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.spelling import Spelling, begin_with, remember
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store

@@ -8,11 +8,14 @@ from typing import Any
 
 from cinnabar.errors import DocumentError, RunError
 from cinnabar.extraction.corrections.stored import StoredCorrections
-from cinnabar.extraction.run.stored_run import Run, RunSummary
+from cinnabar.extraction.run.stored_run import Run, Summary
 from cinnabar.extraction.store.records import Outcome
-from cinnabar.extraction.store.store import PASSWORD_COUNT, ROUTING, Store, is_done
+from cinnabar.extraction.store.store import ROUTING, Store
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
+
+# What is told of each of the runs.
+_COUNTS = ("schema", "run_id", "written", "quarantined", "skipped")
 
 
 class RunGroup:
@@ -32,16 +35,6 @@ class RunGroup:
         inputs: Collection[str],
         retry_quarantined: bool = False,
     ) -> None:
-        quarantined = not retry_quarantined
-        self._finished = {
-            source.name: store.done_keys(
-                source.fingerprint,
-                engine_fingerprint,
-                quarantined=quarantined,
-                passwords=arguments.get(PASSWORD_COUNT, 0),
-            )
-            for source, _ in schemas
-        }
         placed, self._elsewhere = store.routed_documents(str(arguments[ROUTING]))
         self._placed = {source.name: placed.get(source.fingerprint, set()) for source, _ in schemas}
         self._inputs = set(inputs)
@@ -74,8 +67,7 @@ class RunGroup:
     def done(self, digest: str, path: str | None = None) -> bool:
         """Returns True if this routing sent the document to a schema that has it, or to none."""
         return digest in self._elsewhere or any(
-            digest in self._placed[name] and is_done(finished, digest, path)
-            for name, finished in self._finished.items()
+            digest in self._placed[name] and run.done(digest, path) for name, run in self._runs.items()
         )
 
     def is_refused(self, digest: str) -> bool:
@@ -88,7 +80,7 @@ class RunGroup:
 
     def find_finished(self, digests: Collection[str]) -> dict[str, frozenset[str]]:
         """Returns, for each schema, those of these documents that an earlier run finished under it."""
-        return {name: frozenset(one for one in digests if one in found) for name, found in self._finished.items()}
+        return {name: frozenset(filter(run.done, digests)) for name, run in self._runs.items()}
 
     def commit_batch(self, batch: Sequence[Outcome]) -> list[Outcome]:
         """Commits these outcomes, each in the run of its schema; a second commit changes nothing.
@@ -106,7 +98,7 @@ class RunGroup:
             self._accounted |= {outcome.path: name for outcome in outcomes}
         return stored
 
-    def finish(self, usage: Mapping[str, Any] | None = None) -> RunSummary:
+    def finish(self, usage: Mapping[str, Any] | None = None) -> Summary:
         """Ends the runs and returns their counts together; `usage` is stored with the first.
 
         Raises RunError if an input has no outcome.
@@ -121,9 +113,9 @@ class RunGroup:
         )
         reasons = sum((Counter(part.reasons) for part in parts), Counter[str]())
         skips = sum((Counter(part.skips) for part in parts), Counter[str]())
-        return RunSummary(
+        return Summary(
             run_id=self.id,
-            schema_name=", ".join(self._runs),
+            schema=", ".join(self._runs),
             inputs=sum(part.inputs for part in parts),
             written=sum(part.written for part in parts),
             quarantined=sum(part.quarantined for part in parts),
@@ -131,5 +123,5 @@ class RunGroup:
             seconds=max(part.seconds for part in parts),
             reasons=dict(reasons.most_common()),
             skips=dict(skips.most_common()),
-            parts=parts,
+            routed=[{name: getattr(part, name) for name in _COUNTS} for part in parts],
         )

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, cached_property, partial
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 import pyarrow as pa
@@ -31,13 +30,13 @@ from cinnabar.extraction.corrections.stored import StoredCorrections
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
-from cinnabar.extraction.plan.outcomes import UNREADABLE
+from cinnabar.extraction.plan.outcomes import OTHER_KIND, UNREADABLE
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import explain_broken_file, failures, write_bytes
 from cinnabar.extraction.store.names import identifier
-from cinnabar.extraction.store.records import STATUSES, Outcome
+from cinnabar.extraction.store.records import EMPTY_RECORD, STATUSES, Outcome
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store, done_key, is_done
 from cinnabar.extraction.store.tables import Key, RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema
@@ -45,28 +44,54 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.parsing.texts import schema_text
 
+_Batch = TypeVar("_Batch")
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
 PUBLISH_EVERY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class RunSummary:
-    """The counts of a finished run; `inputs = written + quarantined + skipped`.
+class Summary:
+    """A finished run; `inputs = written + quarantined + skipped`.
 
-    `reasons` counts the quarantine codes, `skips` those of skipped inputs; `seconds` is the time from beginning to end.
-    `parts` has the summaries of a group of runs, one for each schema.
+    `steps` counts the denoising steps of all documents, 0 if no model ran. `reasons` counts the quarantine codes.
+    `usage` is the use of models behind a server, None if the run asked none: requests, tokens, `cost` in dollars as
+    decimal text, and `left`, the documents that the run skipped for lack of budget. With an escalation it also holds
+    `escalated_documents` and `escalated_fields`; if no server took part, it holds these, `model` and `left` alone.
+    `skips` counts the codes of skipped inputs. `routed` has the counts of each schema of a run that chooses among
+    schemas, and `routing_ms` the mean time of a choice; both are None in other runs. `report` is the path of the run's
+    report, None if it could not be written. `empty` counts the records whose every value is null, whether they were
+    held back, skipped or written.
     """
 
     run_id: str
-    schema_name: str
+    schema: str
     inputs: int
     written: int
     quarantined: int
     skipped: int
     seconds: float
+    steps: int = 0
     reasons: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, Any] | None = None
     skips: Mapping[str, int] = field(default_factory=dict)
-    parts: tuple[RunSummary, ...] = ()
+    routed: Sequence[Mapping[str, Any]] | None = None
+    routing_ms: float | None = None
+    report: str | None = None
+    empty: int = 0
+
+    @property
+    def held_back(self) -> int:
+        """Returns how many documents that were read are in quarantine, or skipped because they say nothing."""
+        return self.quarantined + self.skips.get(EMPTY_RECORD, 0)
+
+    @property
+    def counts(self) -> str:
+        """Returns the outcomes in words: `48 written, 2 quarantined (truncated 2), 3 skipped`."""
+        reasons = ", ".join(f"{code} {count}" for code, count in self.reasons.items())
+        other = self.skips.get(OTHER_KIND, 0)
+        held = f"{self.quarantined} quarantined{f' ({reasons})' if reasons else ''}"
+        skipped = f"{self.skipped} skipped{f' ({other} of another kind: {OTHER_KIND} in outcomes)' if other else ''}"
+        return f"{self.written} written, {held}, {skipped}"
 
 
 class Run:
@@ -253,7 +278,7 @@ class Run:
             accepted.append(outcome)
         return accepted, records, leaves
 
-    def finish(self, usage: Mapping[str, Any] | None = None) -> RunSummary:
+    def finish(self, usage: Mapping[str, Any] | None = None) -> Summary:
         """Ends the run: checks that every input has exactly one outcome, and publishes the snapshot.
 
         `usage` is the use of a model behind a server: tokens, the cost in dollars as decimal text, and more. Raises
@@ -265,14 +290,14 @@ class Run:
             self._check_sum(outcomes)
             self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})
             self._store.publish()
-        return RunSummary(
+        return Summary(
             run_id=self.id,
-            schema_name=self.key.schema_name,
+            schema=self.key.schema_name,
             inputs=len(self._accounted),
             written=outcomes["written"],
             quarantined=outcomes["quarantined"],
             skipped=outcomes["skipped"],
-            seconds=time.monotonic() - self._clock,
+            seconds=round(time.monotonic() - self._clock, 3),
             reasons=dict(codes["quarantined"].most_common()),
             skips=dict(codes["skipped"].most_common()),
         )
@@ -339,42 +364,18 @@ def _skipped_outcome(outcome: Outcome, code: str, duplicate_of: str = "") -> Out
     return Outcome(outcome.path, "skipped", code, digest=outcome.digest, duplicate_of=duplicate_of)
 
 
-_Batch = TypeVar("_Batch")
+def commit_behind(filled: Iterable[_Batch], commit: Callable[[_Batch], object]) -> None:
+    """Commits batches in order, each in a thread and in the context of the caller, while the next one is filled.
 
-
-class BackgroundCommits(Generic[_Batch]):
-    """Commits one batch at a time, in order; a context manager.
-
-    `commit` runs in a thread, in the context of the caller. The end waits for the last commit. Once a commit has
-    failed, the next call, or the end, raises its error and no later batch is committed.
+    Once a commit has failed its error is raised, and no later batch is committed.
     """
-
-    def __init__(self, commit: Callable[[_Batch], object]) -> None:
-        self._commit = commit
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
-        self._flying: Future[object] | None = None
-
-    def add(self, batch: _Batch) -> None:
-        """Begins to commit this batch once the one before it is committed."""
-        self._land()
-        # Prefect's loggers find their run in the context.
-        self._flying = self._thread.submit(copy_context().run, self._commit, batch)
-
-    def _land(self) -> None:
-        """Waits for the commit in flight."""
-        if self._flying is not None:
-            self._flying.result()
-            self._flying = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is None:
-                self._land()
-        finally:
-            # A commit in flight ends even after an error, because the store must not be closed under it.
-            self._thread.shutdown()
+    # A commit in flight ends even after an error, because the store must not be closed under it.
+    with ThreadPoolExecutor(1, thread_name_prefix="commit") as thread:
+        flying: Future[object] | None = None
+        for batch in filled:
+            if flying is not None:
+                flying.result()
+            # Prefect's loggers find their run in the context.
+            flying = thread.submit(copy_context().run, commit, batch)
+        if flying is not None:
+            flying.result()

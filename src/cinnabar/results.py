@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from cinnabar.extraction.run.batched_run import Summary
+    from cinnabar.extraction.run.stored_run import Summary
 
 _R = TypeVar("_R")
 _M = TypeVar("_M", bound=BaseModel)

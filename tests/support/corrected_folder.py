@@ -19,7 +19,7 @@ from typing import Any, Literal
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.run.stored_run import Run, RunSummary
+from cinnabar.extraction.run.stored_run import Run, Summary
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
@@ -101,7 +101,7 @@ def outcome_of(path: str, engine: str, value: dict[str, Any] | None = None, **mo
 
 
 @cache
-def _first_run() -> tuple[TemporaryDirectory[str], RunSummary]:
+def _first_run() -> tuple[TemporaryDirectory[str], Summary]:
     """A folder with the results of a run that nobody adapted, and what the run returned."""
     kept = TemporaryDirectory()
     return kept, _run(Path(kept.name) / "out", "e1", SCHEMA, None, DOCUMENTS, None, {})
@@ -115,7 +115,7 @@ def run(
     paths: Sequence[str] = DOCUMENTS,
     between: Callable[[], None] | None = None,
     **arguments: Any,
-) -> RunSummary:
+) -> Summary:
     """Does a run of an engine, like an extraction; the first of a folder is a copy of one done before."""
     usual = engine == "e1" and schema is SCHEMA and outcomes is None and paths is DOCUMENTS and between is None
     if usual and not arguments and not Path(out).exists():
@@ -133,7 +133,7 @@ def _run(
     paths: Sequence[str],
     between: Callable[[], None] | None,
     arguments: dict[str, Any],
-) -> RunSummary:
+) -> Summary:
     source = load_schema(schema)
     with Store.open(out) as store:
         begun = Run(store, source, compile_schema(source.schema), engine, {"effort": "low"} | arguments, inputs=paths)

@@ -10,8 +10,8 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.schemas import load_schema
 
 SOURCE = load_schema(

@@ -15,9 +15,9 @@ from cinnabar.extraction.filling.model_sources import Source
 from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import HeldDocument
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.stored_records import source_of
 
 #: Options that a retry sets; the others are as they were when the document went to quarantine.

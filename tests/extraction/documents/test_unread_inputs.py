@@ -16,9 +16,9 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.extraction.documents.inputs import is_system_file
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held_documents
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import SchemaSource, load_schema
 

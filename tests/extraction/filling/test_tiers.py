@@ -28,8 +28,8 @@ from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_asked, escalate, freeze_sure
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 

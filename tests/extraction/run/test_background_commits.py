@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextvars import ContextVar
 
 import pytest
 
 from cinnabar.errors import RunError
-from cinnabar.extraction.run.stored_run import BackgroundCommits
+from cinnabar.extraction.run.stored_run import commit_behind
 
 SECONDS = 10
 
@@ -20,11 +21,13 @@ def test_the_caller_goes_on_while_a_batch_is_committed() -> None:
         assert may_end.wait(SECONDS)
         seen.append(f"commit {batch}")
 
-    with BackgroundCommits(commit) as commits:
-        commits.add("a")
+    def filled() -> Iterator[str]:
+        yield "a"
         seen.append("fill b")
         may_end.set()
-        commits.add("b")
+        yield "b"
+
+    commit_behind(filled(), commit)
     assert seen == ["fill b", "commit a", "commit b"]
 
 
@@ -36,33 +39,21 @@ def test_a_commit_has_the_context_of_the_caller() -> None:
         threads.append(threading.get_ident())
         assert told.get() == "by the caller"
 
-    with BackgroundCommits(commit) as commits:
-        commits.add("a")
+    commit_behind("a", commit)
     assert len(set(threads)) == 2
 
 
-def test_a_failed_commit_ends_the_run_and_no_later_batch_is_committed() -> None:
+@pytest.mark.parametrize("batches", ["a", "ab"])
+def test_a_failed_commit_ends_the_run_and_no_later_batch_is_committed(batches: str) -> None:
     begun: list[str] = []
 
     def commit(batch: str) -> None:
         begun.append(batch)
         raise RunError("the disk is full")
 
-    with (
-        pytest.raises(RunError, match="disk is full"),
-        BackgroundCommits(commit) as commits,
-    ):
-        commits.add("a")
-        commits.add("b")
+    with pytest.raises(RunError, match="disk is full"):
+        commit_behind(batches, commit)
     assert begun == ["a"]
-
-
-def test_the_failure_of_the_last_commit_is_raised_at_the_end() -> None:
-    def commit(_: str) -> None:
-        raise RunError("the disk is full")
-
-    with pytest.raises(RunError, match="disk is full"), BackgroundCommits(commit) as commits:
-        commits.add("a")
 
 
 def test_an_error_of_the_caller_lets_the_commit_in_flight_end() -> None:
@@ -73,9 +64,12 @@ def test_an_error_of_the_caller_lets_the_commit_in_flight_end() -> None:
         assert may_end.wait(SECONDS)
         seen.append(batch)
 
-    with pytest.raises(KeyboardInterrupt), BackgroundCommits(commit) as commits:
-        commits.add("a")
+    def filled() -> Iterator[str]:
+        yield "a"
         assert begun.wait(SECONDS)
         threading.Timer(0.1, may_end.set).start()
         raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        commit_behind(filled(), commit)
     assert seen == ["a"]

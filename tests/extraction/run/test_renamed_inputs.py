@@ -15,8 +15,8 @@ from tests.support.split_packet import SOURCE
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 
 TEXT = "name=A\ntotal=1\n"

@@ -20,7 +20,8 @@ from cinnabar.extraction.documents.mailboxes.address import parse_address
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.batched_run import BatchedRun, Summary
+from cinnabar.extraction.run.batched_run import BatchedRun
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 

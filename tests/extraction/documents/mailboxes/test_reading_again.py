@@ -26,9 +26,9 @@ from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.retrying import retry
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held_documents
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import SchemaSource, load_schema

@@ -28,7 +28,7 @@ from cinnabar.extraction.documents.stores.store import FILE, StoreItem
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.batched_run import Summary
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema

@@ -17,9 +17,9 @@ from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.run_options import OnEmpty, RunOptions, RunPlan
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held_documents, release
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.flows.parameters import broken_limits

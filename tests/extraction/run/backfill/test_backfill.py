@@ -22,8 +22,8 @@ from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection, select
 from cinnabar.schemas import SchemaSource, load_schema

@@ -24,11 +24,10 @@ from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.extraction.run.batched_run import Summary
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.report import reports
 from cinnabar.extraction.run.report.run_data import gather_run
-from cinnabar.extraction.run.stored_run import Run
+from cinnabar.extraction.run.stored_run import Run, Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
