@@ -11,7 +11,7 @@ from typing import Literal
 import orjson
 import pyarrow as pa
 
-from cinnabar.errors import NotAccepted, NotStored, RunError
+from cinnabar.errors import NotAccepted, RunError
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Correction, in_force, renamed_corrections, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
@@ -30,8 +30,7 @@ from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import failures
-from cinnabar.extraction.store.names import identifier
-from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
+from cinnabar.extraction.store.records import STATUSES, DocumentInfo, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT, CORRECTIONS, Key, RecordColumns, table_of
 from cinnabar.schemas.columns.arrow import arrow_schema
@@ -153,10 +152,11 @@ def other_kind_outcome(path: str, document: str, schema: str = "") -> Outcome:
 
 def outcome_of(state: CorrectedState) -> Outcome:
     """Returns the outcome of a corrected document."""
+    engine = state.engine_fingerprint
     if state.other_kind or state.record is None:
-        return other_kind_outcome(state.path, state.document)
+        return replace(other_kind_outcome(state.path, state.document), engine=engine)
     status: Literal["written", "quarantined"] = "written" if state.status == "written" else "quarantined"
-    return replace(uncommitted_outcome(state, status, state.record), detail=state.detail)
+    return replace(uncommitted_outcome(state, status, state.record), detail=state.detail, engine=engine)
 
 
 def entry_rows(entry: WaitingCorrection, state: CorrectedState, run_id: str) -> pa.Table:
@@ -171,43 +171,14 @@ def corrected_rows(
     store: Store, name: str, fingerprint: str, group: Sequence[CorrectedState], run_id: str
 ) -> dict[str, pa.Table]:
     """Returns the rows of corrected records, as those of a run without a model, by their folders."""
-    now, folder = manifests.now(), f"{identifier(name)}/{fingerprint[:12]}"
-    by_engine: dict[str, list[CorrectedState]] = defaultdict(list)
-    for state in group:
-        if state.record is not None or state.other_kind:
-            by_engine[state.engine_fingerprint].append(state)
-    parts_of: dict[str, list[pa.Table]] = defaultdict(list)
-    counts = {"written": 0, "quarantined": 0, "skipped": 0}
-    for engine, some in by_engine.items():
-        key = Key(run_id, name, fingerprint, engine)
-        outcomes = [outcome_of(state) for state in some]
-        if any(one.status == "written" for one in outcomes):
-            record_schema = _columns_of(store.out, name, fingerprint)
-            columns = RecordColumns.of(record_schema)
-        for at, one in enumerate(outcomes):
-            if one.status == "written":
-                try:
-                    record = tables.record_row(one, key, record_schema, columns)
-                    leaves = tables.field_rows(one, key)
-                except NotStored as error:  # a version of the schema with another column has come since
-                    outcomes[at] = tables.unstorable(one, error)
-                else:
-                    parts_of[f"data/{folder}"].append(pa.Table.from_batches([record]))
-                    parts_of[f"fields/{folder}"].append(leaves)
-        for one in outcomes:
-            counts[one.status] += 1
-        parts_of["outcomes"].append(tables.outcome_rows(outcomes, key))
-        judged = [one for one in outcomes if one.status != "skipped"]
-        if (checks := tables.check_rows(judged, key)).num_rows:
-            parts_of["checks"].append(checks)
-    bases = [
-        (state.document, name, fingerprint, run_id, state.base)
-        for some in by_engine.values()
-        for state in some
-        if state.base is not None
-    ]
-    content = {folder: pa.concat_tables(parts).combine_chunks() for folder, parts in parts_of.items()}
-    if bases:
+    now, group = manifests.now(), [state for state in group if state.record is not None or state.other_kind]
+    engine = group[0].engine_fingerprint if group else ""
+    outcomes = [outcome_of(state) for state in group]
+    columns = _columns_of(store.out, name, fingerprint) if any(one.status == "written" for one in outcomes) else None
+    # A version of the schema with another column may have come since they were judged.
+    stored, content = tables.batch_rows(outcomes, Key(run_id, name, fingerprint, engine), columns)
+    counts = {status: sum(one.status == status for one in stored) for status in STATUSES}
+    if bases := [(one.document, name, fingerprint, run_id, one.base) for one in group if one.base is not None]:
         content["uncorrected"] = base_table(bases)
     run = {
         "run_id": run_id,
@@ -215,7 +186,7 @@ def corrected_rows(
         "finished": now,
         "schema_name": name,
         "schema_fingerprint": fingerprint,
-        "engine_fingerprint": next(iter(by_engine), ""),
+        "engine_fingerprint": engine,
         "arguments": orjson.dumps({COMMAND: CORRECT}).decode(),
         "inputs": sum(counts.values()),
         **counts,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import ChainMap, Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.version import read_by
-from cinnabar.errors import CinnabarError, DocumentError, NotStored, RunError, UsageError
+from cinnabar.errors import CinnabarError, DocumentError, RunError, UsageError
 from cinnabar.extraction.corrections.corrected_run import Revision
 from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.stored import StoredCorrections
@@ -219,19 +219,9 @@ class Run:
             # A correction that is made while the batch is filled counts in it.
             self._revision.commit_waiting()
             revised = self._revision.revise(batch)
-            accepted, records, leaves = self._accept(revised.outcomes)
+            accepted, content = tables.batch_rows(self._accept(revised.outcomes), self.key, self._record_schema)
             if not accepted:
                 return []
-            content = {"outcomes": tables.outcome_rows(accepted, self.key)}
-            documents = tables.document_rows((o for o in accepted if o.status != "skipped"), self.key)
-            if documents.num_rows:
-                content["documents"] = documents
-            checks = tables.check_rows((o for o in accepted if o.status != "skipped"), self.key)
-            if checks.num_rows:
-                content["checks"] = checks
-            if records:
-                content[f"data/{self._folder}"] = pa.Table.from_batches(records).combine_chunks()
-                content[f"fields/{self._folder}"] = pa.concat_tables(leaves).combine_chunks()
             self._commit(_joined_tables([content, *revised.tables_of(accepted, self.key)]))
             self._accounted.update(outcome.path for outcome in accepted)
             finished = (one for one in accepted if one.status != "skipped" and one.digest)
@@ -243,11 +233,8 @@ class Run:
         """Returns True if a person, or its packet, took this document out of this schema."""
         return self._revision.is_refused(digest, self.key.schema_name)
 
-    def _accept(self, batch: Iterable[Outcome]) -> tuple[list[Outcome], list[pa.RecordBatch], list[pa.Table]]:
-        """Returns the new outcomes in their final form, and the records and leaves of the written ones."""
-        accepted: list[Outcome] = []
-        records: list[pa.RecordBatch] = []
-        leaves: list[pa.Table] = []
+    def _accept(self, batch: Iterable[Outcome]) -> Iterator[Outcome]:
+        """Yields the new outcomes."""
         paths: set[str] = set()
         taken = ChainMap(dict[str | tuple[str, str], str](), self._written)
         for outcome in batch:
@@ -267,16 +254,8 @@ class Run:
                         outcome = Outcome(outcome.path, "skipped", outcome.code, detail, outcome.digest)
             if not outcome.engine:
                 outcome = replace(outcome, engine=self._engine_of(outcome.parsers))
-            if outcome.status == "written":
-                try:
-                    record = tables.record_row(outcome, self.key, self._record_schema, self._columns)
-                    leaves.append(tables.field_rows(outcome, self.key))
-                    records.append(record)
-                except NotStored as error:
-                    outcome = tables.unstorable(outcome, error)
             paths.add(outcome.path)
-            accepted.append(outcome)
-        return accepted, records, leaves
+            yield outcome
 
     def finish(self, usage: Mapping[str, Any] | None = None) -> Summary:
         """Ends the run: checks that every input has exactly one outcome, and publishes the snapshot.

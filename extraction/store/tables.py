@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from cinnabar.errors import NotStored
 from cinnabar.extraction.documents.content.document import Box, Evidence, Span
-from cinnabar.extraction.store.names import columns_of
+from cinnabar.extraction.store.names import columns_of, identifier
 from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListNote, Outcome, Record
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.columns.arrow import arrow_value
@@ -283,6 +284,39 @@ def unstorable(outcome: Outcome, error: NotStored) -> Outcome:
     """Returns an outcome whose record no column can hold: it is in quarantine, with the place."""
     pointers = (error.pointer,) if error.pointer else ()
     return replace(outcome, status="quarantined", code=UNSTORABLE, detail=str(error), pointers=pointers)
+
+
+def batch_rows(
+    outcomes: Iterable[Outcome], key: Key, record_schema: pa.Schema | None
+) -> tuple[list[Outcome], dict[str, pa.Table]]:
+    """Returns outcomes as they are stored, and their rows by folders.
+
+    A record that does not fit its columns goes to quarantine as `unstorable`. `record_schema` may be None if no outcome
+    is written.
+    """
+    stored: list[Outcome] = []
+    parts: dict[str, list[pa.Table]] = defaultdict(list)
+    folder = f"{identifier(key.schema_name)}/{key.schema_fingerprint[:12]}"
+    columns = None if record_schema is None else RecordColumns.of(record_schema)
+    for outcome in outcomes:
+        if outcome.status == "written":
+            assert record_schema is not None and columns is not None
+            try:
+                record, leaves = record_row(outcome, key, record_schema, columns), field_rows(outcome, key)
+            except NotStored as error:
+                outcome = unstorable(outcome, error)
+            else:
+                parts[f"data/{folder}"].append(pa.Table.from_batches([record]))
+                parts[f"fields/{folder}"].append(leaves)
+        stored.append(outcome)
+    judged = [outcome for outcome in stored if outcome.status != "skipped"]
+    content = {
+        "outcomes": outcome_rows(stored, key),
+        "documents": document_rows(judged, key),
+        "checks": check_rows(judged, key),
+        **{name: pa.concat_tables(rows).combine_chunks() for name, rows in parts.items()},
+    }
+    return stored, {name: rows for name, rows in content.items() if rows.num_rows}
 
 
 def list_notes(rows: Iterable[Mapping[str, Any]]) -> dict[str, ListNote]:
