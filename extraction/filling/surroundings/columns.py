@@ -36,9 +36,11 @@ def _below_head(one: Beside) -> Effect | None:
 
 @lru_cache(maxsize=64)
 def _names(form: Form) -> dict[str, int]:
-    """Returns the names of the form's fields, as heads of columns have them, with their slots."""
-    asked = zip(form_questions(form).slots, form.slots, strict=True)
-    return {plain(name): slot.index for question, slot in asked for name in label_texts(question.label, slot.path)}
+    """Returns the names and descriptions of the form's fields, as heads of columns have them, with their slots."""
+    asked = [*zip(form_questions(form).slots, form.slots, strict=True)]
+    described = {plain(question.note): slot.index for question, slot in asked if question.note}
+    named = {plain(name): slot.index for question, slot in asked for name in label_texts(question.label, slot.path)}
+    return described | named
 
 
 COLUMNS: tuple[Kind, ...] = (_below_head,)

@@ -119,6 +119,11 @@ class Page:
         """Returns the page of this text."""
         return cls(text, columns, short_cells(text, columns), words)
 
+    def has_figures(self, cell: int) -> bool:
+        """Returns whether a cell has a figure."""
+        first, until = self.columns.first[cell : cell + 2].tolist()
+        return any(map(str.isdigit, self.columns.pieces.between(first, until, self.text)))
+
 
 class NameSimilarity:
     """The similarity of some names to C distinct cells, word by word and as phrases."""

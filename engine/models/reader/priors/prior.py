@@ -8,7 +8,7 @@ the less surely the more similar they are to another field's name. A list of tex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -67,12 +67,16 @@ Prior = Callable[[PriorInput], PriorScores]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A cell that is a label, its certainty for each of F fields, and the labelled pieces [first, until)."""
+    """A cell that is a label, its certainty for each of F fields, and the labelled pieces [first, until).
+
+    is_head: whether it stands in a line of heads above one row of values.
+    """
 
     cell: int
     claims: Floats
     first: int
     until: int
+    is_head: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -101,11 +105,12 @@ def labels_of(form: Form, page: Page, config: PriorConfig) -> list[Label]:
     naming = NameSimilarity(names, notes, {one.words for one in short}, page.words, config.name_matching)
     by_words = dict(zip(naming.cells, _claims(list(fields.values()), naming, config).T, strict=True))
     claims = {one.cell: own for one in short if (own := by_words[one.words]).any()}
+    headed = _values_below_heads(page, claims)
     labels = []
     for label in short:
-        place = _value_of(label, columns, claims) if label.cell in claims else None
+        place = _value_of(label, columns, claims, headed) if label.cell in claims else None
         if place is not None:
-            labels.append(Label(label.cell, claims[label.cell], *place))
+            labels.append(Label(label.cell, claims[label.cell], *place, label.cell in headed))
     return labels
 
 
@@ -119,10 +124,44 @@ def _claims(fields: list[FieldNames], naming: NameSimilarity, config: PriorConfi
     return divided
 
 
-def _value_of(label: ShortCell, columns: Columns, labels: Container[int]) -> tuple[int, int] | None:
+def _values_below_heads(page: Page, claims: Mapping[int, Floats]) -> dict[int, int]:
+    """Returns for each label of a line of heads the cell below it: boxes, or a table of one row.
+
+    Such a line names two fields or more, has neither figures nor colons, and one cell stands below each of its own. A
+    further line with the same cells, figures below figures, makes it the head of a list.
+    """
+    columns, names = page.columns, {one.cell: one for one in page.short if not one.has_figures}
+    by_line: dict[int, list[int]] = {}
+    for cell, line in enumerate(columns.line.tolist()):
+        by_line.setdefault(line, []).append(cell)
+    headed: dict[int, int] = {}
+    for line in {int(columns.line[cell]) for cell in claims}:
+        heads = by_line[line]
+        are_names = all(cell in names and not page.text.startswith(":", names[cell].behind) for cell in heads)
+        if not are_names or len({int(claims[cell].argmax()) for cell in heads if cell in claims}) < 2:
+            continue
+        under = [columns.below(cell) for cell in heads]
+        values = [own[0] for own in under if len(own) == 1 and own[0] not in claims]
+        is_filled = len(set(values)) == len(heads) == len(by_line[int(columns.line[values[0]])])
+        if is_filled and not _goes_on(values, page):
+            headed |= {head: value for head, value in zip(heads, values, strict=True) if head in claims}
+    return headed
+
+
+def _goes_on(cells: Sequence[int], page: Page) -> bool:
+    """Returns whether the line below these cells has one below each, with figures if and only if that has some."""
+    both = [(cell, page.columns.below(cell)) for cell in cells]
+    return all(len(own) == 1 and page.has_figures(own[0]) == page.has_figures(cell) for cell, own in both)
+
+
+def _value_of(
+    label: ShortCell, columns: Columns, labels: Container[int], headed: Mapping[int, int]
+) -> tuple[int, int] | None:
     """Returns the labelled pieces: the rest of the cell, the next cell on the line, or the one below.
 
     A cell among `labels` is no value: a label directly before it has none, and the result is None.
+
+    headed: the cells below the heads of boxes.
     """
     pieces, cell = columns.pieces, label.cell
     first, until = int(columns.first[cell]), int(columns.first[cell + 1])
@@ -132,7 +171,7 @@ def _value_of(label: ShortCell, columns: Columns, labels: Container[int]) -> tup
     if behind < until:
         return behind, until
     beside = cell + 2 < len(columns.first) and columns.line[cell + 1] == columns.line[cell]
-    value = cell + 1 if beside else next(iter(columns.below(cell)), -1)
+    value = headed.get(cell, cell + 1 if beside else next(iter(columns.below(cell)), -1))
     if value < 0 or value in labels:
         return None
     return int(columns.first[value]), int(columns.first[value + 1])

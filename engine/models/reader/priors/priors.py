@@ -41,13 +41,15 @@ EXAMPLE_LONGEST, EXAMPLE_PARTS, EXAMPLES_WITHIN = 40, 2, 160
 
 def label_prior(given: PriorInput) -> PriorScores:
     """Returns the scores of the fields of the record by their labels: -others to own."""
-    config, fields = given.config.label_prior, fields_of_record(given.form)
+    config, table, fields = given.config.label_prior, given.config.table_prior, fields_of_record(given.form)
     scores = np.zeros((len(fields), given.pieces), np.float32)
     for label in given.labels:
         first, until, claims = label.first, label.until, label.claims
         brief = min(1.0, config.brief / (until - first))
         other_claims = claims.max() - claims
-        scores[:, first:until] = brief * (config.own * claims - config.others * other_claims)[:, None]
+        # A cell below its head is the field's as surely as one of a list.
+        own, others = (table.own, table.others) if label.is_head else (config.own, config.others)
+        scores[:, first:until] = brief * (own * claims - others * other_claims)[:, None]
         scores[:, first + 1 : until] -= brief * config.inside * claims[:, None]
     return PriorScores(values={path: own for path, own in zip(fields, scores, strict=True) if own.any()})
 

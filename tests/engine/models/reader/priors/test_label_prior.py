@@ -42,6 +42,25 @@ def test_text_beside_a_label_comes_before_text_below_it() -> None:
     assert _said("Sample number     water\nstone\n", "stone")["sample_number"] == 0
 
 
+@pytest.mark.parametrize(
+    ("rows", "is_value"),
+    [
+        ("water             clay          stone\n", True),
+        ("W-7               clay          stone 4\nStreet 12         sand          stone\n", True),
+        ("W-7               clay          stone 4\nW-8               sand          stone 9\n", False),
+        ("water             clay\n", False),
+        ("water             clay          stone         sand\n", False),
+        ("water             Received on   stone\n", False),
+    ],
+    ids=["one row", "address lines", "several rows", "a cell less", "a cell more", "a label among them"],
+)
+def test_in_a_line_of_heads_the_value_of_each_stands_below_it(rows: str, is_value: bool) -> None:
+    text = f"Sample number     Sampled on    Place\n{rows}"
+    scores = _said(text, rows.split("  ")[0])
+    assert (scores["sample_number"] > DEFAULT_PRIORS.label_prior.own) == is_value
+    assert (scores["sampled_on"] < -DEFAULT_PRIORS.label_prior.others) == is_value
+
+
 def test_a_value_starts_with_its_first_word() -> None:
     text = "Sample number: water stone\n"
     assert _said(text, "water")["sample_number"] > _said(text, "stone")["sample_number"] > 0
