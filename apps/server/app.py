@@ -84,7 +84,7 @@ def assemble(
         raise UsageError(f"--model {model.served.model}: expected a model on this machine, got one behind a server")
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     gate = Gate(app, settings)
-    chat, engine = _models(model, name, options, settings, examples, escalation)
+    chat, engine = _models(model, name, options, examples, escalation)
     pool = ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options))
     cache = SchemaCache(settings.compile_seconds)
     cache.warm()
@@ -110,7 +110,6 @@ def _models(
     source: Source,
     name: str,
     options: RunOptions,
-    settings: ServerSettings,
     examples: Examples | None,
     escalation: Escalation | None,
 ) -> tuple[DocumentChat, SharedEngine | TwoTiers]:
@@ -120,20 +119,19 @@ def _models(
         engine: SharedEngine | TwoTiers
         engine = lower = SharedEngine(lambda effort: Engine(reader, effort), options.max_seconds)
         # The first record took twice as long as the next ones.
-        lower.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result()
+        lower.submit(Request("first", _FIRST.form, text_passage("Total: 5")), EFFORTS[options.effort]).result.result()
         if escalation is not None:
             assert isinstance(escalation.source, LanguageSource), "--model auto takes a fetched language model"
             upper = _language_engine(escalation.source, False, options.max_seconds, examples)
             engine = TwoTiers(lower, upper, escalation, text_document)
-        return DocumentChat(engine, name, reader.context_tokens, text_passage, settings.max_clients), engine
+        return DocumentChat(engine, name, reader.context_tokens, text_passage), engine
     if not isinstance(source, LanguageSource):
         raise UsageError("--model: expected `default` or the folder of a model on this machine")
     # Cold start: a server with the reader needs none of this.
     from cinnabar.engine.chat.language_chat import LanguageChat
 
     shared = _language_engine(source, True, options.max_seconds, examples)
-    chat = LanguageChat(source.load(), shared, name, text_passage, settings.max_clients)
-    return chat, shared
+    return LanguageChat(source.load(), shared, name, text_passage), shared
 
 
 def _language_engine(

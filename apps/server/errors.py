@@ -18,7 +18,6 @@ _STATUS = {
     "unsupported_parameter": 400,
     "invalid_value": 400,
     "invalid_schema": 400,
-    "overloaded": 429,
     "cancelled": 499,
     "timeout": 504,
     "closed": 503,
@@ -74,7 +73,7 @@ def internal_error(identity: str) -> ApiError:
 
 def of_failure(failed: FailedRequest) -> ApiError:
     """Returns the error of a request that the model did not answer."""
-    headers = {"retry-after": "1"} if failed.code in ("overloaded", "closed") else {}
+    headers = {"retry-after": "1"} if failed.code == "closed" else {}
     if failed.code == "timeout":
         headers["x-should-retry"] = "false"
     return ApiError(_STATUS[failed.code], failed.code, failed.message, failed.param, headers=headers)

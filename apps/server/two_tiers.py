@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine, SharedFiller, Watch
 from cinnabar.engine.request import Failed, Filled, Request, Result
@@ -42,22 +43,20 @@ class TwoTiers:
         """Returns the tier with this filler of the language model."""
         return self._escalation.tier(effort.name, lambda: upper)
 
-    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
-        """Returns the future of the request's result; `give_up` ends it early."""
+    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Awaited:
+        """Has a request filled by the reader, then by the language model where that doubts."""
         final, upper = Awaited(identity=request.id), self.upper.filler(effort)
         first = self.lower.submit(request, effort, watch)
 
-        def leave(_: Future[Result]) -> None:
-            self.lower.give_up(first)
+        def leave(_: Any) -> None:
+            first.fail(GIVEN_UP)
             upper.give_up()
 
         final.result.add_done_callback(leave)
-        first.add_done_callback(lambda done: self._go_on(request, done.result(), self.tier(upper, effort), final))
-        return final.result
-
-    def give_up(self, result: Future[Result]) -> None:
-        """Ends a request with the code GIVEN_UP."""
-        Awaited(identity="", result=result).fail(GIVEN_UP)
+        first.result.add_done_callback(
+            lambda done: self._go_on(request, done.result(), self.tier(upper, effort), final)
+        )
+        return final
 
     def close(self) -> None:
         """Ends all requests that wait, and the threads after what they work on."""

@@ -6,7 +6,6 @@ Requests whose answer is read from a document: what they ask for, and the answer
 from __future__ import annotations
 
 import logging
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +21,6 @@ from cinnabar.engine.chat.requests import (
     ChatRequest,
     Deliver,
     Done,
-    Event,
     FailedRequest,
     FailureCode,
     FinishReason,
@@ -33,8 +31,8 @@ from cinnabar.engine.chat.requests import (
     ToolCall,
     Usage,
 )
-from cinnabar.engine.chat.shared_engine import CLOSED, SharedFiller, Watch
-from cinnabar.engine.request import Filled, Passage, Request, Result
+from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedFiller, Watch
+from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, TOO_SLOW
 from cinnabar.errors import CinnabarError
@@ -42,8 +40,8 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 
 #: Characters of a token in the longest of texts.
 _CHARACTERS = 32
-#: Requests that are worked on or wait, and threads that plan them, which takes part of a second.
-OPEN, _PLANNERS = 256, 2
+#: Threads that plan requests, which takes part of a second.
+_PLANNERS = 2
 #: Codes of the engine, as codes of a failure; all others are its own errors.
 _CODES: dict[str, FailureCode] = {
     TOO_SLOW: "timeout",
@@ -63,119 +61,74 @@ _log = logging.getLogger(__name__)
 class Answering(Protocol):
     """The engine of one model, or of two, which fills requests one by one."""
 
-    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]: ...
+    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Awaited: ...
 
     def filler(self, effort: Effort) -> SharedFiller: ...
-
-    def give_up(self, result: Future[Any]) -> None: ...
 
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A planned request. begin: hands it to the engine. answer: makes the answer of what comes back."""
+@dataclass(eq=False, kw_only=True)
+class OpenRequest(Awaited):
+    """A request of a client; its result becomes its last event."""
 
-    begin: Callable[[], Future[Any]]
-    answer: Callable[[Any], Done]
-
-
-class OpenRequest:
-    """A request that is not answered yet; nothing is delivered behind its last event.
-
-    work: what it waits for, None until it is planned; give_up: ends that. left: told when the request has ended.
-    """
-
-    def __init__(
-        self,
-        request: ChatRequest,
-        deliver: Deliver,
-        give_up: Callable[[Future[Any]], None],
-        left: Callable[[OpenRequest], None],
-    ) -> None:
-        self.request, self.lock, self.ended = request, threading.RLock(), False
-        self.work: Future[Any] | None = None
-        self._deliver, self._give_up, self._left = deliver, give_up, left
-        self._shown = State("", -1)
+    request: ChatRequest
+    deliver: Deliver
+    shown: State | None = None
 
     def show(self, text: str, settled: int = 0) -> None:
         """Delivers a state, if it is another one; gives the request up if its client cannot take it."""
-        with self.lock:
-            state = State(text, settled)
-            if self.ended or state == self._shown:
-                return
-            self._shown = state
-            try:
-                self._deliver(state)
-                return
-            except Exception:
-                _log.exception("request %s is given up, for its states cannot be delivered", self.request.identity)
-        self.leave(GIVEN_UP)
+        state = State(text, settled)
+        if self.result.done() or state == self.shown:
+            return
+        self.shown = state
+        try:
+            self.deliver(state)
+        except Exception:
+            _log.exception("request %s is given up, for its states cannot be delivered", self.identity)
+            self.fail(GIVEN_UP)
 
-    def leave(self, code: str) -> None:
-        """Ends the request early, with this code of the engine, which then drops it."""
-        self.end(_failure(engine_request.Failed("", code)))
-        if self.work is not None:
-            self._give_up(self.work)
-
-    def end(self, event: Event) -> None:
-        """Delivers the last event, once."""
-        with self.lock:
-            if self.ended:
-                return
-            self.ended = True
-            try:
-                self._deliver(event)
-            except Exception:
-                _log.exception("request %s: the last event could not be delivered", self.request.identity)
-        self._left(self)
+    def end(self, last: Future[Any]) -> None:
+        """Delivers the last event."""
+        result = last.result()
+        self.deliver(_failure(result) if isinstance(result, engine_request.Failed) else result)
 
 
 class DocumentChat:
     """A chat model that reads: the first messages of the user are the document, the schema of the answer is the form.
 
     engine: that of the model. context: the most tokens of a request. passage_of: turns a document's text into a
-    passage. most: of the requests that are worked on or wait. System messages are not read. Two threads plan requests.
+    passage. System messages are not read. Two threads plan requests.
     """
 
     abilities: frozenset[Ability] = frozenset({"extract"})
 
-    def __init__(
-        self,
-        engine: Answering,
-        name: str,
-        context: int,
-        passage_of: Callable[[str], Passage],
-        most: int = OPEN,
-    ) -> None:
+    def __init__(self, engine: Answering, name: str, context: int, passage_of: Callable[[str], Passage]) -> None:
         self.name, self.context = name, context
-        self._answering, self._passage_of, self._most = engine, passage_of, most
+        self._answering, self._passage_of = engine, passage_of
         self._threads = ThreadPoolExecutor(_PLANNERS, thread_name_prefix="chat plan")
-        self._open = set[OpenRequest]()
 
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
         """Takes a request in, has it planned in another thread, and returns what cancels it."""
-        opened = OpenRequest(request, deliver, self._answering.give_up, self._open.discard)
-        if len(self._open) >= self._most:
-            reason = f"{self._most} requests are worked on or wait already, try again later"
-            opened.end(FailedRequest("overloaded", reason))
-            return lambda: None
-        self._open.add(opened)
+        opened = OpenRequest(identity=request.identity, request=request, deliver=deliver)
+        opened.result.add_done_callback(opened.end)
         try:
-            self._threads.submit(self._begin, opened)
+            planned = self._threads.submit(self._answer, opened)
+            planned.add_done_callback(lambda done: opened.fail(CLOSED) if done.cancelled() else None)
         except RuntimeError:  # after `close`
-            opened.leave(CLOSED)
-        return lambda: opened.leave(GIVEN_UP)
+            opened.fail(CLOSED)
+        return lambda: opened.fail(GIVEN_UP)
 
     def close(self) -> None:
         """Ends all requests with the code `closed`."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        for opened in [*self._open]:
-            opened.leave(CLOSED)
         self._answering.close()
 
-    def plan(self, opened: OpenRequest) -> Planned:
-        """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
+    def begin(self, opened: OpenRequest) -> tuple[Awaited, Callable[[Any], Done]]:
+        """Has the engine begin with a request; returns what it waits for, and what makes the answer of its result.
+
+        Raises RequestRefused if the model cannot answer the request.
+        """
         request, asked = opened.request, asked_of(opened.request)
         filler = self._answering.filler(request.effort)
         most = filler.context_beside(asked.schema.form)
@@ -193,38 +146,35 @@ class DocumentChat:
         watch: Watch | None = None
         if request.states and asked.tool is None:
             watch = lambda _, record: opened.show(record)  # noqa: E731
-        begin = partial(self._answering.submit, filled, request.effort, watch)
-        return Planned(begin, partial(read_answer, request, asked.tool, tokens, filler.count_tokens))
+        work = self._answering.submit(filled, request.effort, watch)
+        return work, partial(read_answer, request, asked.tool, tokens, filler.count_tokens)
 
-    def _begin(self, opened: OpenRequest) -> None:
-        """Plans a request and hands it to the engine, unless it has ended."""
+    def _answer(self, opened: OpenRequest) -> None:
+        """Begins with a request, and has its answer delivered, first as the last state unless it is a refusal or a
+        call."""
+        if opened.result.done():
+            return
         try:
-            work = self.plan(opened)
-            with opened.lock:
-                if not opened.ended:
-                    opened.work = work.begin()
+            work, answer_of = self.begin(opened)
         except RequestRefused as refused:
-            opened.end(refused.event)
+            opened.settle(refused.event)
         except CinnabarError as error:
-            opened.end(FailedRequest("invalid_schema", str(error)))
+            opened.settle(FailedRequest("invalid_schema", str(error)))
         except Exception as error:
-            opened.end(_own_error(opened.request, error))
-        if opened.work is not None:
-            opened.work.add_done_callback(lambda done: self._finish(opened, work, done.result()))
+            opened.settle(_own_error(opened, error))
+        else:
+            opened.result.add_done_callback(lambda _: work.fail(GIVEN_UP))
+            work.result.add_done_callback(lambda done: self._finish(opened, answer_of, done.result()))
 
-    def _finish(self, opened: OpenRequest, work: Planned, result: Any) -> None:
-        """Delivers the answer, first as the last state unless it is a refusal or a call."""
-        if isinstance(result, engine_request.Failed):
-            opened.end(_failure(result))
-            return
-        try:
-            done = work.answer(result)
-        except Exception as error:
-            opened.end(_own_error(opened.request, error))
-            return
-        if opened.request.states and not done.tool_calls and not done.refusal:
-            opened.show(done.text, len(done.text))
-        opened.end(done)
+    def _finish(self, opened: OpenRequest, answer_of: Callable[[Any], Done], result: Any) -> None:
+        if not isinstance(result, engine_request.Failed):
+            try:
+                result = answer_of(result)
+            except Exception as error:
+                result = _own_error(opened, error)
+        if isinstance(result, Done) and opened.request.states and not result.tool_calls and not result.refusal:
+            opened.show(result.text, len(result.text))
+        opened.settle(result)
 
 
 def _failure(result: engine_request.Failed) -> FailedRequest:
@@ -233,9 +183,9 @@ def _failure(result: engine_request.Failed) -> FailedRequest:
     return FailedRequest(_CODES.get(result.code, "engine_error"), _REASONS.get(result.code, reason))
 
 
-def _own_error(request: ChatRequest, error: Exception) -> FailedRequest:
+def _own_error(opened: OpenRequest, error: Exception) -> FailedRequest:
     # The text of an error may hold that of a document.
-    _log.error("request %s failed: %s", request.identity, type(error).__name__)
+    _log.error("request %s failed: %s", opened.identity, type(error).__name__)
     return FailedRequest("engine_error", f"engine_error: {type(error).__name__}")
 
 

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 
-from cinnabar.engine.chat.document_chat import OPEN, DocumentChat, OpenRequest, Planned
+from cinnabar.engine.chat.document_chat import DocumentChat, OpenRequest
 from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
@@ -44,20 +45,19 @@ class LanguageChat(DocumentChat):
         engine: SharedEngine,
         name: str,
         passage_of: Callable[[str], Passage] = text_passage,
-        most: int = OPEN,
     ) -> None:
-        super().__init__(engine, name, model.traits.window, passage_of, most)
+        super().__init__(engine, name, model.traits.window, passage_of)
         self._engine, self._planner = engine, RequestPlanner(model)
 
-    def plan(self, opened: OpenRequest) -> Planned:
-        """Returns what is done for a request. Raises RequestRefused if the model cannot answer it."""
+    def begin(self, opened: OpenRequest) -> tuple[Awaited, Callable[[Any], Done]]:
+        """Has the engine decode a request that is no document to read."""
         request = opened.request
         if request.extract and not (request.tools and request.tool_choice != "none"):
-            return super().plan(opened)
+            return super().begin(opened)
         plan = self._planner.plan(request)
         watch = _States(opened, plan) if request.states else None
         one = AwaitedText(identity=request.identity, task=plan.task, watch=watch)
-        return Planned(partial(self._engine.decode, one), partial(_answer, request, plan))
+        return self._engine.decode(one), partial(_answer, request, plan)
 
 
 class _States:

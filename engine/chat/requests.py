@@ -33,14 +33,13 @@ Role = Literal["system", "user", "assistant", "tool"]
 Ability = Literal["extract", "chat", "tools", "fim", "edit"]
 FinishReason = Literal["stop", "length", "tool_calls"]
 #: Why a request fails. The first four are the client's: a request longer than the model's window; a parameter that the
-#: model does not support; one whose value is wrong; a schema that cannot be enforced. Then: too many requests wait;
-#: the client cancelled it; it takes too long; the model is being closed; a failure of the engine.
+#: model does not support; one whose value is wrong; a schema that cannot be enforced. Then: the client cancelled it; it
+#: takes too long; the model is being closed; a failure of the engine.
 FailureCode = Literal[
     "context_length_exceeded",
     "unsupported_parameter",
     "invalid_value",
     "invalid_schema",
-    "overloaded",
     "cancelled",
     "timeout",
     "closed",
@@ -189,7 +188,7 @@ Event = State | Done | FailedRequest
 #: one that raises ends its own request alone.
 Deliver = Callable[[Event], None]
 #: Gives a request up, from any thread; without effect if it has ended. The request then ends with `FailedRequest`, code
-#: `cancelled`.
+#: `cancelled`, behind which at most a state comes that was under way.
 Cancel = Callable[[], None]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -20,6 +20,7 @@ from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, answer_within, limit_batches, seconds_to_answer, start_clock, until
 from cinnabar.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.kept_by_weight import KeptByWeight
 
 #: The code of what was waiting when the engine was closed.
 CLOSED = "closed"
@@ -40,7 +41,10 @@ Watch = Callable[[int, str], None]
 
 @dataclass(eq=False, kw_only=True)
 class Awaited:
-    """A request that waits for the model since its arrival, and the future of its result."""
+    """A request that waits for the model since its arrival, and the future of its result.
+
+    Whoever gives it up ends it with `fail(GIVEN_UP)`; a batch of which all requests have ended is left.
+    """
 
     identity: str
     since: float = field(default_factory=time.monotonic)
@@ -103,7 +107,8 @@ class SharedEngine:
         self._queue: deque[AwaitedRecord] = deque()
         self._unprepared: deque[AwaitedRecord] = deque()
         self._undecoded: deque[Awaited] = deque()
-        self._prepared: OrderedDict[tuple[Effort, str], None] = OrderedDict()
+        self._open = set[Awaited]()
+        self._prepared = KeptByWeight[tuple[Effort, str], str](_FORMS, lambda _: 1)
         self._changed = threading.Condition()
         self._closed = False
         self._turn = 0.0
@@ -117,39 +122,36 @@ class SharedEngine:
         """Whether the thread that fills and decodes is at work."""
         return self._thread.is_alive() and self._preparing.is_alive()
 
-    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Future[Result]:
-        """Returns the future of the request's result; `give_up` ends it early.
+    def submit(self, request: Request, effort: Effort, watch: Watch | None = None) -> Awaited:
+        """Has a request filled.
 
         The caller's thread counts the tokens. `watch` is called by the engine's thread, so it must not wait.
         """
         cost = cost_of(request, self.engine(effort).count_tokens)
         one = AwaitedRecord(identity=request.id, request=request, effort=effort, cost=cost, watch=watch)
-        with self._changed:
-            return self._put(one, self._queue if self._is_ready(one) else self._unprepared)
+        return self._put(one, self._queue if self._is_ready(one) else self._unprepared)
 
-    def decode(self, task: Awaited) -> Future[Any]:
-        """Returns the future of what `tasks` makes of a task; `give_up` ends it early."""
-        with self._changed:
-            return self._put(task, self._undecoded)
+    def decode(self, task: Awaited) -> Awaited:
+        """Has a task decoded by `tasks`."""
+        return self._put(task, self._undecoded)
 
-    def _put(self, one: Awaited, queue: deque[Any]) -> Future[Any]:
-        if self._closed:
-            one.fail(CLOSED)
-        else:
+    def _put(self, one: Awaited, queue: deque[Any]) -> Awaited:
+        """Has what is not ended wait in a queue until it is taken or ends."""
+
+        def drop(_: Future[Any]) -> None:
+            with self._changed:
+                self._open.discard(one)
+                if one in queue:
+                    queue.remove(one)
+
+        with self._changed:
+            if self._closed:
+                one.fail(CLOSED)
             queue.append(one)
+            self._open.add(one)
             self._changed.notify_all()
-        return one.result
-
-    def give_up(self, result: Future[Any]) -> None:
-        """Ends a request or a task with the code GIVEN_UP; a batch of which all requests end so is left."""
-        identity = ""
-        with self._changed:
-            queues: tuple[deque[Any], ...] = (self._queue, self._unprepared, self._undecoded)
-            waiting = [(queue, one) for queue in queues for one in queue if one.result is result]
-            for queue, one in waiting:
-                queue.remove(one)
-                identity = one.identity
-        Awaited(identity=identity, result=result).fail(GIVEN_UP)
+        one.result.add_done_callback(drop)
+        return one
 
     def filler(self, effort: Effort) -> SharedFiller:
         """Returns a filler whose requests share the batches."""
@@ -164,13 +166,10 @@ class SharedEngine:
             return engine
 
     def close(self) -> None:
-        """Ends all that waits with the code CLOSED, and the threads after what they work on."""
+        """Ends all with the code CLOSED, and the threads as soon as they leave what they work on."""
         with self._changed:
             self._closed = True
-            left = [*self._queue, *self._unprepared, *self._undecoded]
-            self._queue.clear()
-            self._unprepared.clear()
-            self._undecoded.clear()
+            left = [*self._open]
             self._changed.notify_all()
         for one in left:
             one.fail(CLOSED)
@@ -184,11 +183,10 @@ class SharedEngine:
 
     def _is_ready(self, one: AwaitedRecord) -> bool:
         """Returns whether the batch need not wait for the form of this request."""
-        key = one.effort, one.request.form.fingerprint
-        if key in self._prepared:
-            self._prepared.move_to_end(key)
+        form = one.request.form
+        if self._prepared.get((one.effort, form.fingerprint)) is not None or size_of(form) <= _LARGE:
             return True
-        return size_of(one.request.form) <= _LARGE or not isinstance(self._engines.get(one.effort), Preparing)
+        return not isinstance(self._engines.get(one.effort), Preparing)
 
     def _prepare(self) -> None:
         """Prepares large forms, the smallest of those that wait first, and hands their requests to the batches."""
@@ -198,29 +196,17 @@ class SharedEngine:
                 if self._closed:
                     return
                 one = min(self._unprepared, key=lambda waiting: size_of(waiting.request.form))
-                ready = self._is_ready(one)
-            failed = None if ready else self._prepare_form(one)
-            with self._changed:
-                if one not in self._unprepared:  # given up, or closed
-                    continue
                 self._unprepared.remove(one)
-                if failed is None:
-                    self._prepared[one.effort, one.request.form.fingerprint] = None
-                    while len(self._prepared) > _FORMS:
-                        self._prepared.popitem(last=False)
-                    self._put(one, self._queue)
-            if failed is not None:
-                one.settle(failed)
-
-    def _prepare_form(self, one: AwaitedRecord) -> Failed | None:
-        engine = self.engine(one.effort)
-        assert isinstance(engine, Preparing)
-        try:
-            with limit_batches(self._max_seconds), until(one.result.done), start_clock():
-                engine.prepare(one.request.form)
-        except Exception as error:
-            return _failure_of(one, error)
-        return None
+            form, engine = one.request.form, self.engine(one.effort)
+            if not self._is_ready(one) and isinstance(engine, Preparing):
+                try:
+                    with limit_batches(self._max_seconds), until(one.result.done), start_clock():
+                        engine.prepare(form)
+                except Exception as error:
+                    one.settle(_failure_of(one, error))
+                    continue
+                self._prepared.put((one.effort, form.fingerprint), form.fingerprint)
+            self._put(one, self._queue)
 
     def _work(self) -> None:
         while True:
@@ -319,7 +305,7 @@ class SharedFiller(OverEngine):
     def __init__(self, shared: SharedEngine, effort: Effort) -> None:
         self._shared, self._effort, self._engine = shared, effort, shared.engine(effort)
         self._lock = threading.Lock()
-        self._asked: list[Future[Result]] = []
+        self._asked: list[Awaited] = []
         self._given_up = False
 
     def fill(self, requests: Sequence[Request]) -> list[Result]:
@@ -329,8 +315,8 @@ class SharedFiller(OverEngine):
                 return [Failed(request.id, GIVEN_UP) for request in requests]
             # Another thread of this client may wait for its own.
             asked = [self._shared.submit(request, self._effort) for request in requests]
-            self._asked = [*(one for one in self._asked if not one.done()), *asked]
-        return [one.result() for one in asked]
+            self._asked = [*(one for one in self._asked if not one.result.done()), *asked]
+        return [one.result.result() for one in asked]
 
     def give_up(self) -> None:
         """Ends all requests of this filler with the code GIVEN_UP, also later ones; from any thread."""
@@ -338,4 +324,4 @@ class SharedFiller(OverEngine):
             self._given_up = True
             asked = self._asked
         for one in asked:
-            self._shared.give_up(one)
+            one.fail(GIVEN_UP)

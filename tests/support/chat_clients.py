@@ -48,10 +48,10 @@ def tiny(folder: Path, template: str = CHATML, **changed: Any) -> LanguageModel:
 
 
 @contextmanager
-def serving(model: LanguageModel, **options: Any) -> Iterator[LanguageChat]:
+def serving(model: LanguageModel) -> Iterator[LanguageChat]:
     """Yields a chat of this model, and closes it."""
     engine = shared_language_engine(model, chats=True)
-    chat = LanguageChat(model, engine, "tiny", **options)
+    chat = LanguageChat(model, engine, "tiny")
     try:
         yield chat
     finally:

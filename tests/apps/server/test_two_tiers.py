@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.apps.cli.serve import model_of
 from cinnabar.apps.server.app import text_document, text_passage
 from cinnabar.apps.server.two_tiers import TwoTiers
-from cinnabar.engine.chat.shared_engine import SharedEngine
+from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP
@@ -64,7 +63,8 @@ class Sure:
 def answer(lower: Sure, upper: Sure, effort: str = "low") -> Filled:
     tiers = two(lower, upper)
     try:
-        result = tiers.submit(Request("a", FORM, text_passage("Name: Ann, total 7\n")), EFFORTS[effort]).result(20)
+        asked = tiers.submit(Request("a", FORM, text_passage("Name: Ann, total 7\n")), EFFORTS[effort])
+        result = asked.result.result(20)
     finally:
         tiers.close()
     assert isinstance(result, Filled)
@@ -99,12 +99,12 @@ def test_agreement_of_both_is_surer_and_a_failure_leaves_the_readers_values_flag
 
 def test_a_request_that_is_given_up_asks_no_language_model() -> None:
     lower, upper = Sure("Ann", 0.45), Sure("Bob", 0.8)
-    tiers, waits = two(lower, upper), Future[Result]()
+    tiers, waits = two(lower, upper), Awaited(identity="a")
     tiers.lower.submit = lambda *_: waits  # type: ignore[assignment, method-assign]
     found = tiers.submit(Request("a", FORM, text_passage("Ann")), EFFORTS["low"])
-    tiers.give_up(found)
-    assert isinstance(given := found.result(1), Failed) and given.code == GIVEN_UP
-    waits.done() or waits.set_result(lower._filled(Request("a", FORM, text_passage("Ann"))))
+    found.fail(GIVEN_UP)
+    assert isinstance(given := found.result.result(1), Failed) and given.code == GIVEN_UP
+    waits.settle(lower._filled(Request("a", FORM, text_passage("Ann"))))
     tiers._threads.shutdown()
     tiers.close()
     assert not upper.asked

@@ -223,21 +223,6 @@ def test_a_request_that_waits_is_cancelled_at_once(model: LanguageModel) -> None
         assert isinstance(asked(chat, wanted())[1], Done) and found.empty()
 
 
-def test_more_requests_than_may_wait_are_refused_at_once(model: LanguageModel) -> None:
-    with serving(model, most=2) as chat:
-        found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(4)]
-        hold = threading.Event()
-        plan = chat._planner.plan
-        chat._planner.plan = lambda request: hold.wait(30) and plan(request)  # type: ignore
-        for at in range(4):
-            chat.submit(wanted(f"r{at}"), found[at].put)
-        refused = [found[at].get(timeout=5) for at in (2, 3)]
-        assert all(isinstance(one, FailedRequest) and one.code == "overloaded" for one in refused)
-        hold.set()
-        assert all(isinstance(ended(found[at])[1], Done) for at in (0, 1))
-        assert isinstance(asked(chat, wanted())[1], Done)
-
-
 def test_an_error_of_one_request_is_its_own(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(model) as chat:
         plan = chat._planner.plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +70,7 @@ def request(name: str, length: int = 5) -> Request:
     return Request(name, FORM, Passage(name, "x" * length, 0, NONE, NONE, np.zeros((0, 4), np.float32)))
 
 
-def begin(shared: SharedEngine, scripted: Scripted) -> Future[Result]:
+def begin(shared: SharedEngine, scripted: Scripted) -> Awaited:
     """Begins a batch of one request, during which others wait."""
     found = shared.submit(request("first"), MEDIUM)
     assert scripted.begun.acquire(timeout=10)
@@ -82,8 +82,8 @@ def queued(shared: SharedEngine) -> int:
     return len(shared._queue) + len(shared._unprepared) + len(shared._undecoded)
 
 
-def record(found: Future[Result]) -> str:
-    result = found.result(timeout=10)
+def record(found: Awaited) -> str:
+    result = found.result.result(timeout=10)
     assert isinstance(result, Filled)
     return result.record
 
@@ -143,10 +143,10 @@ def test_a_request_that_is_given_up_ends_at_once_and_is_not_filled(
 ) -> None:
     first = begin(shared, scripted)
     waiting, other = shared.submit(request("a"), MEDIUM), shared.submit(request("b"), MEDIUM)
-    shared.give_up(waiting)
-    shared.give_up(first)
+    waiting.fail(GIVEN_UP)
+    first.fail(GIVEN_UP)
     for one in (first, waiting):
-        result = one.result(timeout=10)
+        result = one.result.result(timeout=10)
         assert isinstance(result, Failed) and result.code == GIVEN_UP
     scripted.go.release(2)
     assert record(other) == '"b"' and scripted.batches == [["first"], ["b"]]
@@ -169,7 +169,7 @@ def test_a_batch_that_nobody_waits_for_is_left() -> None:
     looking = Looking()
     shared = SharedEngine(lambda _: looking)
     found = begin(shared, looking)
-    shared.give_up(found)
+    found.fail(GIVEN_UP)
     assert ended.wait(5) and looking.batches == []
     shared.close()
 
@@ -203,7 +203,7 @@ def test_a_large_form_is_prepared_once_while_others_are_filled() -> None:
     large = [shared.submit(replace(request(name), form=LARGE), MEDIUM) for name in ("a", "b")]
     assert engine.preparing.acquire(timeout=10)
     engine.go.release(4)
-    assert record(shared.submit(request("small"), MEDIUM)) == '"small"' and queued(shared) == 2
+    assert record(shared.submit(request("small"), MEDIUM)) == '"small"' and queued(shared) == 1
     engine.ready.release()
     assert [record(one) for one in large] == ['"a"', '"b"'] and len(engine.prepared) == 1
     assert record(shared.submit(replace(request("c"), form=LARGE), MEDIUM)) == '"c"' and len(engine.prepared) == 1
@@ -216,7 +216,7 @@ def test_the_preparing_of_a_form_that_nobody_waits_for_is_left() -> None:
     shared = SharedEngine(lambda _: engine)
     found = shared.submit(replace(request("a"), form=LARGE), MEDIUM)
     assert engine.preparing.acquire(timeout=10)
-    shared.give_up(found)
+    found.fail(GIVEN_UP)
     assert engine.left.wait(5) and engine.prepared == [] and queued(shared) == 0
     engine.go.release()
     assert record(shared.submit(request("small"), MEDIUM)) == '"small"'
@@ -228,7 +228,7 @@ def test_a_failure_ends_its_batch_without_its_text_and_not_the_engine(
     shared: SharedEngine, scripted: Scripted
 ) -> None:
     scripted.go.release(2)
-    result = shared.submit(request("bad"), MEDIUM).result(timeout=10)
+    result = shared.submit(request("bad"), MEDIUM).result.result(timeout=10)
     assert result == Failed("bad", "engine_error", "ValueError")
     assert record(shared.submit(request("good"), MEDIUM)) == '"good"' and shared.alive
 
@@ -263,15 +263,13 @@ def test_giving_up_a_filler_ends_what_all_of_its_threads_wait_for(shared: Shared
             assert left == Failed(name, GIVEN_UP)
 
 
-def test_requests_that_wait_when_the_engine_is_closed_end(shared: SharedEngine, scripted: Scripted) -> None:
+def test_requests_end_when_the_engine_is_closed(shared: SharedEngine, scripted: Scripted) -> None:
     first = begin(shared, scripted)
     waiting = shared.submit(request("a"), MEDIUM)
     shared.close()
     late = shared.submit(request("b"), MEDIUM)
-    scripted.go.release()
-    assert record(first) == '"first"'
-    for one in (waiting, late):
-        result = one.result(timeout=10)
+    for one in (first, waiting, late):
+        result = one.result.result(timeout=10)
         assert isinstance(result, Failed) and result.code == CLOSED
 
 
@@ -310,9 +308,9 @@ def test_a_batch_is_filled_between_two_passes(scripted: Scripted) -> None:
     two, filled = shared.decode(Awaited(identity="two")), shared.submit(request("a"), MEDIUM)
     passes.go.release()
     scripted.go.release()
-    assert record(filled) == '"a"' and passes.begun.acquire(timeout=10) and not two.done()
+    assert record(filled) == '"a"' and passes.begun.acquire(timeout=10) and not two.result.done()
     passes.go.release()
-    assert two.result(timeout=10) == "decoded" and scripted.batches == [["one"], ["a"], ["two"]]
+    assert two.result.result(timeout=10) == "decoded" and scripted.batches == [["one"], ["a"], ["two"]]
     shared.close()
     assert shared.wait_for_end(5)
 
@@ -327,7 +325,7 @@ def test_passes_take_as_long_as_the_batch_before_them_until_the_next_one(scripte
     time.sleep(0.3)
     scripted.go.release()
     passes.go.release()
-    assert record(first) == '"a"' and tasks[0].result(timeout=10) == "decoded"
+    assert record(first) == '"a"' and tasks[0].result.result(timeout=10) == "decoded"
     scripted.go.release()
     passes.go.release()
     assert record(later) == '"b"' and scripted.batches == [["one"], ["a"], ["two"], ["three"], ["b"]]
@@ -337,8 +335,9 @@ def test_passes_take_as_long_as_the_batch_before_them_until_the_next_one(scripte
 def test_a_task_that_waits_can_be_given_up_and_is_ended_by_closing(scripted: Scripted) -> None:
     shared, passes = beside(scripted)
     given_up, left = shared.decode(Awaited(identity="two")), shared.decode(Awaited(identity="three"))
-    shared.give_up(given_up)
+    given_up.fail(GIVEN_UP)
     shared.close()
-    assert [one.result(timeout=10).code for one in (given_up, left)] == [GIVEN_UP, CLOSED] and queued(shared) == 0
+    assert [one.result.result(timeout=10).code for one in (given_up, left)] == [GIVEN_UP, CLOSED]
+    assert queued(shared) == 0
     passes.go.release()
-    assert shared.wait_for_end(5) and shared.decode(Awaited(identity="late")).result().code == CLOSED
+    assert shared.wait_for_end(5) and shared.decode(Awaited(identity="late")).result.result().code == CLOSED
