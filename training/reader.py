@@ -32,6 +32,7 @@ from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.targets import SlotTarget
 from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.errors import UsageError
+from training.generator.family import load_family
 from training.generator.generator import FAMILIES
 from training.labelled import set_source
 from training.lexicon import fit_letters
@@ -82,7 +83,7 @@ def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[Traini
         if missing(f"mined_{path.name.split('.')[0]}"):
             yield mined_source(path, recipe.mined, wordpieces)
     for family in FAMILIES:
-        if missing(f"synthetic_{family}"):
+        if not load_family(family).held_out and missing(f"synthetic_{family}"):
             made = recipe.family(family)
             yield synthetic_source(family, made.documents, 1, wordpieces, made.weight)
     if missing("purposes"):
@@ -123,7 +124,6 @@ def _held(folder: Path) -> Iterator[TrainingSource]:
     for path in sorted(folder.glob("*.pickle")):
         (source,) = load_sources(folder, path.name)
         source.train = random.sample(source.train, min(HELD, len(source.train)))
-        source.held_back = []
         yield source
 
 

@@ -30,15 +30,16 @@ def closed(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def reading_source(path: Path, wordpieces: WordPieces, weight: float, most: int) -> TrainingSource:
-    """Returns at most `most` passages for training, and a tenth as many held back, of a reading set."""
+    """Returns at most `most` passages for training of a reading set."""
     source = TrainingSource(f"reading_{path.name.removesuffix(SUFFIX)}", weight, [], shared_schema=False)
     for line in reading_lines(path):
-        kept, room = (source.train, most) if line["part"] == "train" else (source.held_back, most // 10)
-        if len(kept) >= room:
+        if len(source.train) >= most:
+            break
+        if line["part"] != "train":
             continue
         form = compile_schema(closed(line["schema"])).form
         pieces = wordpieces.pieces(line["text"], None, None)
         if len(pieces):
             labels = label_by_search(line["text"], form, line["truth"])
-            kept.append(labelled_passage(line["text"], form, labels, pieces, wordpieces))
+            source.train.append(labelled_passage(line["text"], form, labels, pieces, wordpieces))
     return source

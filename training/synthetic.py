@@ -7,6 +7,7 @@ import lzma
 import random
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.fitting import RecordLeaf, walk_record
 from cinnabar.schemas.form.form import Form
-from training.generator.family import load_family
 from training.generator.generator import Example, generate
 from training.generator.locale import common, split
 from training.generator.wording import draw_wording, spell
@@ -30,14 +30,9 @@ MINED_CHARACTERS = 1500
 def synthetic_source(
     family: str, count: int, seed: int, wordpieces: WordPieces, weight: float = 1.0
 ) -> TrainingSource:
-    """Returns `count` documents of one family, each with its own schema; a held-out family is only measured."""
-    source = TrainingSource(f"synthetic_{family}", weight, [], shared_schema=False)
-    kept = source.held_back if load_family(family).held_out else source.train
-    for example in generate(seed, [family]):
-        kept.append(labelled_example(example, wordpieces))
-        if len(kept) >= count:
-            break
-    return source
+    """Returns `count` documents of one family, each with its own schema."""
+    made = [labelled_example(example, wordpieces) for example in islice(generate(seed, [family]), count)]
+    return TrainingSource(f"synthetic_{family}", weight, made, shared_schema=False)
 
 
 def mined_source(path: Path, made: MadeRecipe, wordpieces: WordPieces) -> TrainingSource:

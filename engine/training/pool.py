@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -22,7 +22,6 @@ class TrainingSource:
     name: str
     weight: float
     train: list[LabelledPassage]
-    held_back: list[LabelledPassage] = field(default_factory=list)
     shared_schema: bool = True
 
 
@@ -66,11 +65,7 @@ def _typical_length(source: TrainingSource) -> float:
 
 def with_evidence(source: TrainingSource, words: Tensor, wordpieces: WordPieces) -> TrainingSource:
     """Returns the source with `SlotTarget.evident_at` filled in; words: [V, H], the vectors of the vocabulary."""
-    return replace(
-        source,
-        train=[_with_evidence(p, words, wordpieces) for p in source.train],
-        held_back=[_with_evidence(p, words, wordpieces) for p in source.held_back],
-    )
+    return replace(source, train=[_with_evidence(p, words, wordpieces) for p in source.train])
 
 
 def _with_evidence(passage: LabelledPassage, words: Tensor, wordpieces: WordPieces) -> LabelledPassage:

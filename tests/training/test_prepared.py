@@ -18,7 +18,7 @@ def sources() -> list[TrainingSource]:
         TrainingSource("long", 1.0, LONG),
         TrainingSource("own schema", 1.0, SHORT[2:], shared_schema=False),
         TrainingSource("short", 3.0, SHORT[:2]),
-        TrainingSource("nothing", 1.0, [], SHORT),
+        TrainingSource("nothing", 1.0, []),
         TrainingSource("off", 0.0, [SHORT[3]]),
     ]
 
@@ -31,7 +31,6 @@ def test_what_is_saved_is_loaded_by_name(tmp_path: Path) -> None:
     for source in sources():
         twin = next(s for s in back if s.name == source.name)
         assert (twin.weight, twin.shared_schema) == (source.weight, source.shared_schema)
-        assert [p.text for p in twin.held_back] == [p.text for p in source.held_back]
         for one, two in zip(source.train, twin.train, strict=True):
             assert (one.scalars, one.rows, one.arrays) == (two.scalars, two.rows, two.arrays)
             assert one.windows == two.windows

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 from tests.support.tiny_network import wordpieces
-from training.generator.family import load_family
-from training.generator.generator import FAMILIES
 from training.recipe import MadeRecipe
 from training.synthetic import mined_source, synthetic_source
 
@@ -44,16 +42,9 @@ def test_the_same_seed_generates_the_same_documents(passages: list[LabelledPassa
     again = synthetic_source("invoice", 4, 1, wordpieces())
     assert [p.text for p in again.train] == [p.text for p in passages]
     assert [p.scalars for p in again.train] == [p.scalars for p in passages]
-    assert (again.name, again.shared_schema, again.held_back) == ("synthetic_invoice", False, [])
+    assert (again.name, again.shared_schema) == ("synthetic_invoice", False)
     other = synthetic_source("invoice", 1, 2, wordpieces()).train[0]
     assert other.text not in [p.text for p in passages]
-
-
-def test_families_that_are_held_out_are_only_measured() -> None:
-    names = [name for name in FAMILIES if load_family(name).held_out]
-    assert names and set(names) < set(FAMILIES)
-    source = synthetic_source(names[0], 1, 1, wordpieces())
-    assert (len(source.train), len(source.held_back)) == (0, 1)
 
 
 def test_texts_that_name_their_values_are_mined(tmp_path: Path) -> None:

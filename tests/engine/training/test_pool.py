@@ -17,7 +17,7 @@ def sources() -> list[TrainingSource]:
         TrainingSource("long", 1.0, LONG),
         TrainingSource("own schema", 1.0, SHORT[2:], shared_schema=False),
         TrainingSource("short", 3.0, SHORT[:2]),
-        TrainingSource("nothing", 1.0, [], SHORT),
+        TrainingSource("nothing", 1.0, []),
         TrainingSource("off", 0.0, [SHORT[3]]),
     ]
 
