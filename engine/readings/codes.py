@@ -1,6 +1,6 @@
 """Names with a code: currencies (ISO 4217), countries (ISO 3166-1), languages (ISO 639), states of the US (USPS).
 
-CLDR has these names in all of its languages; the tables here take precedence over it.
+CLDR has these names in all of its languages; `codes.tsv` takes precedence over it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import islice, takewhile
+from pathlib import Path
 
 from cinnabar.engine.readings.cldr import exact_key, loose_key, name_table, rows_of
 
@@ -15,259 +16,12 @@ from cinnabar.engine.readings.cldr import exact_key, loose_key, name_table, rows
 SHORTEST_NAME = 4
 #: The longest name in CLDR has 103 characters.
 LONGEST_NAME = 120
-# Names that documents print and CLDR lacks or gives to several currencies: a currency's name without its country
-# ("dollar", "pounds"), abbreviations ("rs", "stg"), signs of several currencies with the likeliest first.
-_CURRENCIES = """
-EUR|€|euro|euros
-USD|$|us$|us dollar|us dollars|dollar|dollars|u.s. dollars|united states dollars|us-dollar
-GBP|£|pound|pounds|pound sterling|pounds sterling|stg
-JPY|¥|yen|jp¥
-CNY|¥|rmb|yuan|renminbi|cn¥
-CHF|sfr|fr.|franken|swiss franc|swiss francs|schweizer franken
-INR|₹|rs|rs.|rupee|rupees
-KRW|₩|won
-RUB|₽|rouble|ruble|rubles|rub.
-UAH|₴|hryvnia
-TRY|₺|tl|lira
-ILS|₪|nis|shekel
-VND|₫|dong
-THB|฿|baht
-PHP|₱|peso
-NGN|₦|naira
-BRL|r$|real|reais
-CAD|c$|ca$|can$|canadian dollar|canadian dollars
-AUD|a$|au$|australian dollar|australian dollars
-NZD|nz$|new zealand dollars
-HKD|hk$|hong kong dollars
-SGD|s$|sg$|singapore dollars
-MXN|mx$|mexican pesos
-MYR|rm|ringgit
-SEK|kr|kronor|krona|swedish kronor
-NOK|kr|kroner|nkr
-DKK|kr|kroner|dkr
-PLN|zł|zl|zloty
-CZK|kč|kc|koruna
-HUF|ft|forint
-RON|lei|leu
-BGN|лв|lev
-ZAR|rand
-AED|dhs|dirham|dirhams|د.إ
-SAR|sr|riyal|riyals|ر.س
-EGP|le|egyptian pound
-KES|ksh|kshs
-GHS|gh₵|gh¢|cedi
-IDR|rp|rupiah
-PKR|rs|pakistani rupee
-"""
-
-# alpha-2|alpha-3|names in English, German and French: a code is read as the first name, and all names take precedence
-# over other meanings of the same word. CLDR has official and old names and abbreviations ("UK", "PRC", "Holland",
-# "Burma") in no language or in few.
-_COUNTRIES = """
-AD|AND|Andorra|Andorre
-AE|ARE|United Arab Emirates|UAE|Vereinigte Arabische Emirate|Émirats arabes unis
-AF|AFG|Afghanistan
-AL|ALB|Albania|Albanien|Albanie
-AM|ARM|Armenia|Armenien|Arménie
-AO|AGO|Angola
-AR|ARG|Argentina|Argentinien|Argentine
-AT|AUT|Austria|Österreich|Oesterreich|Autriche
-AU|AUS|Australia|Australien|Australie
-AZ|AZE|Azerbaijan|Aserbaidschan|Azerbaïdjan
-BA|BIH|Bosnia and Herzegovina|Bosnien und Herzegowina|Bosnie-Herzégovine
-BD|BGD|Bangladesh|Bangladesch
-BE|BEL|Belgium|Belgien|Belgique
-BG|BGR|Bulgaria|Bulgarien|Bulgarie
-BH|BHR|Bahrain|Bahreïn
-BM|BMU|Bermuda|Bermudes
-BO|BOL|Bolivia|Bolivien|Bolivie
-BR|BRA|Brazil|Brasilien|Brésil
-BS|BHS|Bahamas|The Bahamas
-BY|BLR|Belarus|Weißrussland|Biélorussie
-CA|CAN|Canada|Kanada
-CH|CHE|Switzerland|Schweiz|Suisse
-CL|CHL|Chile|Chili
-CM|CMR|Cameroon|Kamerun|Cameroun
-CN|CHN|China|People's Republic of China|PRC|Chine
-CO|COL|Colombia|Kolumbien|Colombie
-CR|CRI|Costa Rica
-CU|CUB|Cuba|Kuba
-CY|CYP|Cyprus|Zypern|Chypre
-CZ|CZE|Czech Republic|Czechia|Tschechien|Tschechische Republik|Tchéquie|République tchèque
-DE|DEU|Germany|Deutschland|Bundesrepublik Deutschland|Allemagne
-DK|DNK|Denmark|Dänemark|Danemark
-DO|DOM|Dominican Republic|Dominikanische Republik|République dominicaine
-DZ|DZA|Algeria|Algerien|Algérie
-EC|ECU|Ecuador|Équateur
-EE|EST|Estonia|Estland|Estonie
-EG|EGY|Egypt|Ägypten|Égypte
-ES|ESP|Spain|Spanien|Espagne|España
-ET|ETH|Ethiopia|Äthiopien|Éthiopie
-FI|FIN|Finland|Finnland|Finlande
-FR|FRA|France|Frankreich
-GB|GBR|United Kingdom|UK|Great Britain|England|Vereinigtes Königreich|Großbritannien|Royaume-Uni
-GE|GEO|Georgia|Georgien|Géorgie
-GH|GHA|Ghana
-GR|GRC|Greece|Griechenland|Grèce
-GT|GTM|Guatemala
-HK|HKG|Hong Kong|Hongkong
-HR|HRV|Croatia|Kroatien|Croatie
-HU|HUN|Hungary|Ungarn|Hongrie
-ID|IDN|Indonesia|Indonesien|Indonésie
-IE|IRL|Ireland|Irland|Irlande
-IL|ISR|Israel|Israël
-IN|IND|India|Indien|Inde
-IQ|IRQ|Iraq|Irak
-IR|IRN|Iran
-IS|ISL|Iceland|Island|Islande
-IT|ITA|Italy|Italien|Italie|Italia
-JM|JAM|Jamaica|Jamaika|Jamaïque
-JO|JOR|Jordan|Jordanien|Jordanie
-JP|JPN|Japan|Japon
-KE|KEN|Kenya|Kenia
-KR|KOR|South Korea|Republic of Korea|Korea|Südkorea|Corée du Sud
-KW|KWT|Kuwait|Koweït
-KY|CYM|Cayman Islands|Kaimaninseln|Îles Caïmans
-KZ|KAZ|Kazakhstan|Kasachstan
-LB|LBN|Lebanon|Libanon|Liban
-LI|LIE|Liechtenstein
-LK|LKA|Sri Lanka
-LT|LTU|Lithuania|Litauen|Lituanie
-LU|LUX|Luxembourg|Luxemburg
-LV|LVA|Latvia|Lettland|Lettonie
-MA|MAR|Morocco|Marokko|Maroc
-MC|MCO|Monaco
-MD|MDA|Moldova|Moldau|Moldavie
-ME|MNE|Montenegro|Monténégro
-MK|MKD|North Macedonia|Nordmazedonien|Macédoine du Nord
-MT|MLT|Malta|Malte
-MU|MUS|Mauritius|Maurice
-MX|MEX|Mexico|Mexiko|Mexique
-MY|MYS|Malaysia|Malaisie
-NG|NGA|Nigeria
-NL|NLD|Netherlands|The Netherlands|Holland|Niederlande|Pays-Bas|Nederland
-NO|NOR|Norway|Norwegen|Norvège
-NP|NPL|Nepal|Népal
-NZ|NZL|New Zealand|Neuseeland|Nouvelle-Zélande
-PA|PAN|Panama
-PE|PER|Peru|Pérou
-PH|PHL|Philippines|Philippinen
-PK|PAK|Pakistan
-PL|POL|Poland|Polen|Pologne
-PR|PRI|Puerto Rico
-PT|PRT|Portugal
-PY|PRY|Paraguay
-QA|QAT|Qatar|Katar
-RO|ROU|Romania|Rumänien|Roumanie
-RS|SRB|Serbia|Serbien|Serbie
-RU|RUS|Russia|Russian Federation|Russland|Russie
-SA|SAU|Saudi Arabia|Saudi-Arabien|Arabie saoudite
-SE|SWE|Sweden|Schweden|Suède
-SG|SGP|Singapore|Singapur|Singapour
-SI|SVN|Slovenia|Slowenien|Slovénie
-SK|SVK|Slovakia|Slowakei|Slovaquie
-SN|SEN|Senegal|Sénégal
-TH|THA|Thailand|Thaïlande
-TN|TUN|Tunisia|Tunesien|Tunisie
-TR|TUR|Turkey|Türkiye|Türkei|Turquie
-TW|TWN|Taiwan|Taïwan
-TZ|TZA|Tanzania|Tansania|Tanzanie
-UA|UKR|Ukraine
-UG|UGA|Uganda|Ouganda
-US|USA|United States|United States of America|U.S.|U.S.A.|Vereinigte Staaten|États-Unis
-UY|URY|Uruguay
-UZ|UZB|Uzbekistan|Usbekistan|Ouzbékistan
-VE|VEN|Venezuela
-VG|VGB|British Virgin Islands
-VN|VNM|Vietnam|Viet Nam
-ZA|ZAF|South Africa|Südafrika|Afrique du Sud
-ZM|ZMB|Zambia|Sambia|Zambie
-ZW|ZWE|Zimbabwe|Simbabwe
-"""
-
-# code|name|clipped forms
-_STATES = """
-AL|Alabama|Ala.
-AK|Alaska
-AZ|Arizona|Ariz.
-AR|Arkansas|Ark.
-CA|California|Calif.|Cal.
-CO|Colorado|Colo.
-CT|Connecticut|Conn.
-DE|Delaware|Del.
-DC|District of Columbia|D.C.|Washington, D.C.
-FL|Florida|Fla.
-GA|Georgia|Ga.
-HI|Hawaii
-ID|Idaho
-IL|Illinois|Ill.
-IN|Indiana|Ind.
-IA|Iowa
-KS|Kansas|Kans.|Kan.
-KY|Kentucky|Ky.
-LA|Louisiana|La.
-ME|Maine
-MD|Maryland|Md.
-MA|Massachusetts|Mass.
-MI|Michigan|Mich.
-MN|Minnesota|Minn.
-MS|Mississippi|Miss.
-MO|Missouri|Mo.
-MT|Montana|Mont.
-NE|Nebraska|Nebr.|Neb.
-NV|Nevada|Nev.
-NH|New Hampshire|N.H.
-NJ|New Jersey|N.J.
-NM|New Mexico|N. Mex.|N.M.
-NY|New York|N.Y.
-NC|North Carolina|N.C.
-ND|North Dakota|N. Dak.|N.D.
-OH|Ohio
-OK|Oklahoma|Okla.
-OR|Oregon|Oreg.|Ore.
-PA|Pennsylvania|Pa.
-RI|Rhode Island|R.I.
-SC|South Carolina|S.C.
-SD|South Dakota|S. Dak.|S.D.
-TN|Tennessee|Tenn.
-TX|Texas|Tex.
-UT|Utah
-VT|Vermont|Vt.
-VA|Virginia|Va.
-WA|Washington|Wash.
-WV|West Virginia|W. Va.
-WI|Wisconsin|Wis.
-WY|Wyoming|Wyo.
-PR|Puerto Rico|P.R.
-GU|Guam
-VI|Virgin Islands|V.I.
-"""
-
-
-# Former names of countries; older documents print them.
-_FORMER_NAMES = """
-BF|BFA|Upper Volta
-BJ|BEN|Dahomey
-BY|BLR|Byelorussia|Belorussia|Weissrussland
-BZ|BLZ|British Honduras
-CD|COD|Zaire|Zaïre
-CI|CIV|Ivory Coast
-CV|CPV|Cape Verde
-GH|GHA|Gold Coast
-IR|IRN|Persia|Persien|Perse
-KH|KHM|Kampuchea
-LK|LKA|Ceylon
-MK|MKD|Macedonia|Mazedonien
-MM|MMR|Burma|Birma|Birmanie
-MO|MAC|Macau
-SZ|SWZ|Swaziland|Swasiland
-TH|THA|Siam
-TL|TLS|East Timor|Osttimor|Timor oriental
-VA|VAT|Vatican|Vatikan|Holy See
-ZW|ZWE|Rhodesia
-"""
-
-
+# Rows of a kind, a code and names. Currencies have names that documents print and CLDR lacks or gives to several
+# ("dollar", "rs", "stg"), and signs of several with the likeliest first. Countries have both codes, and names in
+# English, German and French: a code is read as the first one, and all take precedence over other meanings of a word;
+# CLDR has official and old names ("UK", "PRC", "Burma") in no language or in few. Former names stand in older
+# documents. States have clipped forms.
+_ROWS = [line.split("\t") for line in Path(__file__).with_name("codes.tsv").read_text("utf-8").splitlines()]
 # Countries and how long their account numbers (IBAN) are, from the registry of ISO 13616.
 _ACCOUNTS = """
 AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18
@@ -307,8 +61,8 @@ def account_at(text: str, start: int = 0) -> tuple[int, str] | None:
     return None
 
 
-def _rows(table: str) -> list[list[str]]:
-    return [line.split("|") for line in table.strip().splitlines()]
+def _rows(kind: str) -> list[list[str]]:
+    return [row[1:] for row in _ROWS if row[0] == kind]
 
 
 def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
@@ -322,18 +76,18 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
                 values.setdefault(name.lower(), {})[target] = None
                 names.setdefault(target, {})[name] = None
 
-    for code, *words in _rows(_CURRENCIES):
+    for code, *words in _rows("currency"):
         for word in words:
             link(word, code)
-    for two, three, *words in _rows(_COUNTRIES):
+    for two, three, *words in _rows("country"):
         for word in words:
             link(word, two, three)
         link(two, three, words[0])
         link(three, two, words[0])
-    for two, three, *words in _rows(_FORMER_NAMES):
+    for two, three, *words in _rows("former"):
         for word in words:
             link(word, two, three)
-    for code, name, *short in _rows(_STATES):
+    for code, name, *short in _rows("state"):
         link(name, code)
         for word in short:
             link(word, code, name)
@@ -343,7 +97,7 @@ def _tables() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
 
 
 _VALUES, _NAMES = _tables()
-_OWN_CURRENCIES = frozenset(row[0] for row in _rows(_CURRENCIES))
+_OWN_CURRENCIES = frozenset(row[0] for row in _rows("currency"))
 _SIGNS = {sign: tuple(codes.split("|")) for sign, codes in rows_of("signs.tsv")}
 CURRENCY_CODES = _OWN_CURRENCIES | {code for (code,) in rows_of("currency_codes.tsv")}
 #: The signs of one character that Unicode classes as currency symbols.
@@ -351,13 +105,13 @@ CURRENCY_SIGNS = "€$£¥₹₩₽₴₺₪₫฿₱₦₡₢₣₤₥₧₨₭
 _TABLES = ("countries.tsv.gz", "languages.tsv.gz")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"[A-Z]{2,3}|[a-z]{2,3}")
-_STATE_CODES = frozenset(row[0] for row in _rows(_STATES))
+_STATE_CODES = frozenset(row[0] for row in _rows("state"))
 
 
 def codes_of(name: str) -> tuple[str, ...]:
     """Returns the codes and the full names of a name or a code, in any case.
 
-    The tables above come first, then currencies, countries and languages of CLDR.
+    Our own table comes first, then currencies, countries and languages of CLDR.
     """
     return _codes_of(name) if len(name) <= LONGEST_NAME else ()
 
