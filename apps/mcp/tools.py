@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import Field
 
 from cinnabar.apps.server.bodies import check_parameters
 from cinnabar.apps.server.documents import FILES, FileReading
@@ -47,6 +48,14 @@ _EVIDENCE = 200
 
 #: The files that an error names, and those that are looked at for it.
 _NAMED, _LOOKED_AT = 20, 1000
+
+#: The parameters of several tools, as agents are told of them.
+SchemaGiven = Annotated[
+    dict[str, Any] | str,
+    Field(description="A JSON Schema of an object, or the name of a schema: of the library, or of this server."),
+]
+Document = Annotated[str, Field(description="Its path, the end of it, or the first digits of its SHA-256.")]
+Strings = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,8 @@ class Folders:
 class Tools:
     """The tools of a server over one results folder, None if there is none, and folders of documents.
 
+    Agents are told what the methods' docstrings and parameters say. Mistakes of an agent raise UsageError or ApiError.
+
     reading: reads files, once a model is loaded, which the first call of it does. report: says what a schema asks for.
     who: in whose name values are corrected. most: bytes of an answer. seconds: that an extraction may take.
     """
@@ -118,12 +129,12 @@ class Tools:
     queries: WorkerPool[WorkerProcess] = field(default_factory=lambda: WorkerPool[WorkerProcess](_QUERIES, "queries"))
 
     async def extract(
-        self, schema: dict[str, Any] | str, files: Sequence[str] = (), texts: Sequence[str] = ()
+        self,
+        schema: SchemaGiven,
+        files: Annotated[Strings | str, Field(description="Files within the server's folders: PDF, mail, office")] = (),
+        texts: Annotated[Strings, Field(description="Texts of documents, in place of files or beside them.")] = (),
     ) -> dict[str, Any]:
-        """Returns a record for each file and each text, with its least sure fields and their evidence.
-
-        Raises UsageError for a file outside of the folders, ApiError for a schema that cannot be enforced.
-        """
+        """Read documents now: a record for each, with confidence and evidence. Nothing is stored."""
         if not files and not texts:
             raise UsageError("extract: expected files or texts, got none")
         body = check_parameters(ExtractBody, {"schema": schema, "files": [{"content": ""}]})
@@ -150,11 +161,11 @@ class Tools:
             return {"results": kept}
         return {"results": kept, "left_out": f"results from {len(kept) + 1} on; ask for fewer at a time"}
 
-    def query(self, sql: str) -> dict[str, Any]:
-        """Returns the rows of a query over the results folder's views, as many as an answer has room for.
-
-        Raises UsageError for anything but one query that reads them.
-        """
+    def query(
+        self,
+        sql: Annotated[str, Field(description="One SELECT in DuckDB's SQL; `select view_name from duckdb_views()`.")],
+    ) -> dict[str, Any]:
+        """Query the tables of the results folder: a view for each schema, and fields, documents, quarantine, runs."""
         # A text of another program may have halves of letters.
         whole = sql.encode("utf-8", "replace").decode()
         text = orjson.dumps({"out": str(self._results().absolute()), "sql": whole, "rows": ROWS, "bytes": self.most})
@@ -167,11 +178,8 @@ class Tools:
             raise UsageError(told["problem"])
         return {"rows": told["rows"]} | ({"left_out": told["cut"]} if "cut" in told else {})
 
-    async def schema_check(self, schema: dict[str, Any] | str) -> dict[str, Any]:
-        """Returns the fields that a schema asks for, and what is not promised.
-
-        Raises ApiError, with the pointer of the keyword, if it cannot be enforced.
-        """
+    async def schema_check(self, schema: SchemaGiven) -> dict[str, Any]:
+        """Tell the fields that a schema asks for, or where and why it cannot be enforced."""
         prepared = await (await asyncio.to_thread(self.reading)).prepare(schema)
         await asyncio.to_thread(prepared.judges)
         told = await asyncio.to_thread(self.report, prepared.source, prepared.compiled)
@@ -181,34 +189,31 @@ class Tools:
         about["not_promised"] = _within(told["not_promised"], self.most // 4)
         return about | ({"left_out": f"{left} fields"} if left else {})
 
-    def show(self, document: str) -> dict[str, Any]:
-        """Returns the stored records of a document with the evidence of each value, or why it was held back.
-
-        Raises UsageError if no document or several documents match.
-        """
+    def show(self, document: Document) -> dict[str, Any]:
+        """Show a stored record with the evidence of its values, or why the document was held back."""
         shown = [plain(asdict(one) | {"record": one.record}) for one in show(self._results(), document)]
         return {"records": [_told(one, self.most // len(shown)) for one in shown]}
 
     def correct(
         self,
-        document: str,
-        set_values: dict[str, Any],
-        absent: Sequence[str],
-        accept: Sequence[str],
-        schema: str | None = None,
+        document: Document,
+        set_values: Annotated[
+            dict[str, Any] | None, Field(description="Values by JSON pointer: {'/total': 12.5}")
+        ] = None,
+        absent: Annotated[Strings, Field(description="JSON pointers of values that the document lacks.")] = (),
+        accept: Annotated[Strings, Field(description="JSON pointers of values that are right as they are.")] = (),
+        schema: Annotated[str | None, Field(description="Its schema's name, if it has records of several.")] = None,
     ) -> dict[str, Any]:
-        """Corrects a stored record, and returns what it is then.
-
-        Raises UsageError for a change that the schema refuses; then none of the changes counts.
-        """
-        if not set_values and not absent and not accept:
+        """Correct a stored record, as a person has said; later runs keep it. All changes count or none."""
+        values = set_values or {}
+        if not values and not absent and not accept:
             raise UsageError("correct: expected values to set, places that are absent, or places to accept; got none")
-        twice = [one for one, times in Counter([*set_values, *absent, *accept]).items() if times > 1]
+        twice = [one for one, times in Counter([*values, *absent, *accept]).items() if times > 1]
         if twice:
             raise UsageError(f"correct: expected one change of a place, got several of {twice[0]}")
         changes = [
             Change(Action.LIST if isinstance(value, list) else Action.VALUE, pointer, json.dumps(value))
-            for pointer, value in set_values.items()
+            for pointer, value in values.items()
         ]
         changes += [Change(Action.ABSENT, pointer) for pointer in absent]
         changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
