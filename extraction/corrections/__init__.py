@@ -4,7 +4,8 @@
 """
 
 from cinnabar.errors import Refused
-from cinnabar.extraction.corrections.changes import Action, Change, Correction, Reviewed
+from cinnabar.extraction.corrections.changes import Action, Change, Correction
 from cinnabar.extraction.corrections.corrector import Corrector, corrections
+from cinnabar.extraction.corrections.state import Reviewed
 
 __all__ = ["Action", "Change", "Correction", "Corrector", "Refused", "Reviewed", "corrections"]

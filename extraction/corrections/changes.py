@@ -5,10 +5,9 @@ A property tells its former names by `x-cinnabar-was` (docs/backfill.md).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -118,47 +117,6 @@ class Undo:
     undoes: str
     who: str
     made: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """The state of one document under one schema; `record` is None if there is none.
-
-    `corrections` are those in force and those taken back, oldest first. `outcome` is `written`, `quarantined` or
-    `skipped`, with its `code`, `detail` and `pointers`. `guesses` are the places whose values nobody read or said.
-    `seen` has the digests of all places (`place_digest`), `moved` those before and after the changes that led here.
-    `first` has the value of the model, as JSON text, and its confidence, of each place that a correction names.
-    """
-
-    document: str
-    path: str
-    schema_name: str
-    record: Record | None
-    corrections: tuple[Correction, ...]
-    outcome: str = "written"
-    code: str = ""
-    detail: str = ""
-    pointers: tuple[str, ...] = ()
-    schema_fingerprint: str = ""
-    guesses: frozenset[str] = frozenset()
-    seen: Mapping[str, str] = field(default_factory=dict)
-    moved: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    first: Mapping[str, tuple[str | None, float | None]] = field(default_factory=dict)
-
-    @property
-    def as_json(self) -> dict[str, Any]:
-        """The state as a JSON value."""
-        return {
-            "document": self.document,
-            "path": self.path,
-            "schema": self.schema_name,
-            "outcome": self.outcome,
-            "code": self.code,
-            "detail": self.detail,
-            "pointers": list(self.pointers),
-            "record": None if self.record is None else json.loads(self.record.text),
-            "corrections": [one.as_json for one in self.corrections],
-        }
 
 
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:

@@ -19,7 +19,8 @@ from cinnabar.extraction.corrections.changes import (
     renames_between,
 )
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
-from cinnabar.extraction.corrections.stored import CorrectedState, ModelResult, StoredCorrections, base_table, states
+from cinnabar.extraction.corrections.state import Reviewed
+from cinnabar.extraction.corrections.stored import StoredCorrections, base_table, states
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting, corrected_rows, other_kind_outcome
 from cinnabar.extraction.store.records import Outcome, Record
@@ -38,18 +39,23 @@ class RevisedBatch:
 
     outcomes: Sequence[Outcome]
     store: Store
-    states: Mapping[str, CorrectedState] = field(default_factory=dict)
+    states: Mapping[str, Reviewed] = field(default_factory=dict)
 
     def tables_of(self, accepted: Sequence[Outcome], key: Key) -> Iterable[Mapping[str, pa.Table]]:
         """Yields the tables that the commit of these outcomes takes in addition, by their folders."""
-        finished = [one for one in accepted if one.status != "skipped" and one.digest in self.states]
-        own = [(self.states[one.digest], one) for one in finished]
+        own = [
+            self.states[one.digest].with_outcome(one)
+            for one in accepted
+            if one.status != "skipped" and one.digest in self.states
+        ]
         if own:
-            name, fingerprint, run = key.schema_name, key.schema_fingerprint, key.run_id
-            bases = [(one.document, name, fingerprint, run, one.base) for one, _ in own if one.base]
-            yield {"uncorrected": base_table(bases)}
-        if later := [(state, one) for state, one in own if state.run_id > key.run_id]:
-            yield corrected_again(self.store, later, key)
+            yield {"uncorrected": base_table(own, key)}
+        # Of a run that was begun before the last correction of a document the record comes once more, as that of a run
+        # that begins now: else the record before would stay the latest one.
+        if later := [state for state in own if state.run_id > key.run_id]:
+            yield corrected_rows(
+                self.store, key.schema_name, key.schema_fingerprint, later, self.store.new_run_id()
+            )
 
 
 class Revision:
@@ -93,41 +99,41 @@ class Revision:
             pair: replace(state, corrections=renamed_corrections(out, rows.of(pair), name, here))
             for pair, state in stored.items()
         }
-        bases: dict[str, ModelResult] = {}
+        bases: dict[str, Reviewed] = {}
         revised = [self._revise(one, before.get((one.digest, name)), bases) for one in outcomes]
-        return RevisedBatch(
-            revised, self._store, {digest: replace(before[digest, name], base=base) for digest, base in bases.items()}
-        )
+        made = {
+            digest: replace(before[digest, name], schema_fingerprint=here, base=base) for digest, base in bases.items()
+        }
+        return RevisedBatch(revised, self._store, made)
 
-    def _revise(self, outcome: Outcome, state: CorrectedState | None, bases: dict[str, ModelResult]) -> Outcome:
+    def _revise(self, outcome: Outcome, state: Reviewed | None, bases: dict[str, Reviewed]) -> Outcome:
         if state is None or outcome.status == "skipped":
             return outcome
         if state.other_kind:
             return other_kind_outcome(outcome.path, outcome.digest, outcome.schema)
-        base = ModelResult.of(outcome)
-        if base is None or outcome.record is None:
+        if outcome.record is None:
             return outcome
-        if self._keeps and state.outcome is not None:
+        base = state.with_outcome(outcome)
+        if self._keeps and state.uncorrected.record is not None:
             kept = [unit for unit in counting_units(state.in_force) if _has(outcome.record, unit)]
             # What the person said is no work of the model.
-            base = replace(base, record=self._made(outcome.record, state, kept))
+            base = replace(base, record=self._made(outcome.record, state.uncorrected.record, state, kept))
         revised = with_corrections(outcome.record, state.in_force, self._rules)
         bases[outcome.digest] = base
         judged = judged_again(replace(outcome, record=revised.record), base, self._rules)
         return replace(judged, detail=revised.detail(judged.detail))
 
-    def _made(self, record: Record, state: CorrectedState, kept: Sequence[CorrectedPlace]) -> Record:
+    def _made(self, record: Record, made: Record, state: Reviewed, kept: Sequence[CorrectedPlace]) -> Record:
         """Returns a record with what models had made of these places before."""
-        assert state.outcome is not None
         draft, form = RecordDraft(record), self._rules.compiled.form
         renames = Renames()
         if self._rules.out is not None:
             own = self._rules.source
             renames = renames_between(self._rules.out, own.name, state.schema_fingerprint, own.fingerprint)
-        before = RecordDraft(renamed_record(state.outcome.record, renames))
+        before = RecordDraft(renamed_record(made, renames))
         for unit in kept:
-            made = before.unit(unit.pointer)
-            draft.put_unit(self._rules.carry(made, record, state.schema_fingerprint).unit, form)
+            place = before.unit(unit.pointer)
+            draft.put_unit(self._rules.carry(place, record, state.schema_fingerprint).unit, form)
         with suppress(NotAccepted):
             return draft.record(spelled_record(draft, record, self._rules))
         return record
@@ -139,27 +145,3 @@ def _has(record: Record, unit: CorrectedPlace) -> bool:
     if leaves:
         return any(leaf.origin == HUMAN for leaf in leaves)
     return text_at(record.value, unit.pointer) == unit.text
-
-
-def corrected_again(
-    store: Store, later: Sequence[tuple[CorrectedState, Outcome]], key: Key
-) -> dict[str, pa.Table]:
-    """Returns the rows of records of a run that was begun before the last correction of their documents.
-
-    They come once more, as a run that begins now: else the record before would stay the latest one.
-    """
-    group = [
-        replace(
-            state,
-            path=one.path,
-            schema_fingerprint=key.schema_fingerprint,
-            engine_fingerprint=one.engine or key.engine_fingerprint,
-            status=one.status,
-            code=one.code,
-            detail=one.detail,
-            pointers=one.pointers,
-            record=one.record,
-        )
-        for state, one in later
-    ]
-    return corrected_rows(store, key.schema_name, key.schema_fingerprint, group, store.new_run_id())

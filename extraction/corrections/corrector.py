@@ -7,11 +7,9 @@ compared under the lock. That place is the value itself, the row of a value in a
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import threading
-from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +25,11 @@ from cinnabar.errors import (
     UsageError,
 )
 from cinnabar.extraction.corrections import journal
-from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, Reviewed, in_force
+from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, in_force
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import first_values, guesses_of
-from cinnabar.extraction.corrections.stored import CorrectedState, correction_rows, states
+from cinnabar.extraction.corrections.state import Reviewed, place_digest
+from cinnabar.extraction.corrections.stored import correction_rows, states
 from cinnabar.extraction.corrections.units import place_of, text_at
 from cinnabar.extraction.corrections.waiting_commits import (
     Transition,
@@ -41,10 +39,11 @@ from cinnabar.extraction.corrections.waiting_commits import (
     commit_waiting,
 )
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas.pointers import MISSING, escape, lies_within, value_at
+from cinnabar.schemas.pointers import lies_within, value_at
 
 # How often a commit is followed by a look for what others left to it.
 _LOOKS = 8
@@ -75,7 +74,7 @@ class Corrector:
 
         Raises UsageError if the folder has no outcome of the document under this schema.
         """
-        return _review_of(self._state(document, schema_name))
+        return _shown(self._state(document, schema_name))
 
     def correct(
         self, document: str, schema_name: str, changes: Sequence[Change], who: str, content: Document | None = None
@@ -92,7 +91,7 @@ class Corrector:
                 check_seen(state, changes)
                 entry = entry_of_changes(self._out, state, changes, who, content)
                 if not entry.corrections:
-                    return _review_of(state)
+                    return _shown(state)
                 step = self._write(state, entry)
             return self._commit(step)
 
@@ -116,12 +115,12 @@ class Corrector:
                 state = self._state(document, schema_name)
                 entry = entry_of_undo(state, identities, who, of_packet)
                 if not entry.undone:
-                    return _review_of(state)
+                    return _shown(state)
                 check_seen(state, [Change(Action.ACCEPT, "", None, (), seen)])
                 step = self._write(state, entry)
             return self._commit(step)
 
-    def _state(self, document: str, schema_name: str) -> CorrectedState:
+    def _state(self, document: str, schema_name: str) -> Reviewed:
         # In this order: an entry goes after its commit, so one that is gone from the first listing is in the second.
         pair = document, schema_name
         entries = [one for one in journal.waiting_corrections(self._out) if (one.document, one.schema_name) == pair]
@@ -145,7 +144,7 @@ class Corrector:
                 state = self._after_waiting(state, entry)
         return state
 
-    def _after_waiting(self, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
+    def _after_waiting(self, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
         try:
             after = after_waiting_entry(self._out, state, entry)
             check_stored(self._out, after, entry)
@@ -155,7 +154,7 @@ class Corrector:
         except Exception:  # whoever commits it sets it aside, and says so
             return state
 
-    def _write(self, state: CorrectedState, entry: WaitingCorrection) -> Transition:
+    def _write(self, state: Reviewed, entry: WaitingCorrection) -> Transition:
         """Judges an entry and makes it durable. Raises Refused, and nothing is durable then."""
         try:
             after = after_entry(self._out, state, entry)
@@ -182,7 +181,7 @@ class Corrector:
                         store.publish()
             except (InUse, RunError):
                 break
-        return _review_of(step.after, step.before)
+        return _shown(step.after, step.before)
 
 
 def corrections(out: Path) -> list[Correction]:
@@ -194,71 +193,19 @@ def corrections(out: Path) -> list[Correction]:
     return sorted((one for pair in rows.pairs for one in in_force(rows.of(pair))), key=lambda one: one.identity)
 
 
-def _review_of(state: CorrectedState, before: CorrectedState | None = None) -> Reviewed:
-    now = place_digests(state)
-    was = {} if before is None else place_digests(before)
-    moved = {pointer: (seen, now.get(pointer, now["-"])) for pointer, seen in was.items()}
-    moved |= {pointer: (was["-"], seen) for pointer, seen in now.items() if was and pointer not in was}
-    return Reviewed(
-        state.document,
-        state.path,
-        state.schema_name,
-        state.record,
-        state.corrections,
-        "skipped" if state.other_kind else state.status,
-        "other_kind" if state.other_kind else state.code,
-        "" if state.other_kind else state.detail,
-        state.pointers,
-        state.schema_fingerprint,
-        guesses_of(state),
-        now,
-        {pointer: pair for pointer, pair in moved.items() if pair[0] != pair[1]},
-        first_values(state),
-    )
+def _shown(state: Reviewed, before: Reviewed | None = None) -> Reviewed:
+    """Returns the state as people see it; a document of another kind counts as skipped."""
+    if state.other_kind:
+        state = replace(state, outcome="skipped", code=OTHER_KIND, detail="")
+    return replace(state, before=before)
 
 
-_DIGITS = 16
-
-
-def place_digest(value: Any, other_kind: bool = False) -> str:
-    """Returns the digest of a place's value, or of MISSING if the record has none; `other_kind` as in the state."""
-    text = "-" if value is MISSING else json.dumps(value, default=_number, separators=(",", ":"))
-    return hashlib.sha256(f"{other_kind:d}{text}".encode()).hexdigest()[:_DIGITS]
-
-
-def _number(value: Decimal) -> dict[str, str]:
-    return {"": str(value)}
-
-
-def place_digests(state: CorrectedState) -> dict[str, str]:
-    """Returns the digests of all places of a record by pointer: values outside of lists, objects, lists, and rows.
-
-    The pointer "-" has that of a place which is left out.
-    """
-    return {pointer: place_digest(value, state.other_kind) for pointer, value in _places(_value(state), "")} | {
-        "-": place_digest(MISSING, state.other_kind)
-    }
-
-
-def _value(state: CorrectedState) -> Any:
-    return MISSING if state.record is None else state.record.value
-
-
-def _places(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
-    yield pointer, value
-    if isinstance(value, dict):
-        for name, part in value.items():
-            yield from _places(part, f"{pointer}/{escape(name)}")
-    elif isinstance(value, list):
-        yield from ((f"{pointer}/{number}", row) for number, row in enumerate(value))
-
-
-def check_seen(state: CorrectedState, changes: Sequence[Change]) -> None:
+def check_seen(state: Reviewed, changes: Sequence[Change]) -> None:
     """Raises Overtaken, with both values, for changes of places that are not as the person saw them.
 
     A change whose value is there already, and one that does not tell what was seen, pass.
     """
-    value = _value(state)
+    value = state.value
     late = [
         OvertakenPlace(change.pointer, change.after, text_at(value, change.pointer), *_last(state, place))
         for change in changes
@@ -279,7 +226,7 @@ def _seen_place(value: Any, change: Change) -> str:
     return f"{outer}/{change.pointer[len(outer) + 1 :].partition('/')[0]}"
 
 
-def _is_so(state: CorrectedState, value: Any, change: Change) -> bool:
+def _is_so(state: Reviewed, value: Any, change: Change) -> bool:
     """Returns whether the record is already as this change wants it."""
     if change.action in EXCLUDING:
         return state.other_kind
@@ -291,7 +238,7 @@ def _is_so(state: CorrectedState, value: Any, change: Change) -> bool:
     return gone and text_at(value, change.pointer) in (None, "null")
 
 
-def _last(state: CorrectedState, place: str) -> tuple[str, bool]:
+def _last(state: Reviewed, place: str) -> tuple[str, bool]:
     """Returns who corrected this place last, "" if it was no person, and whether it was taken back."""
     own = [one for one in state.corrections if _concerns(one, place)]
     if not own:

@@ -11,8 +11,8 @@ from typing import Any
 from cinnabar.errors import NotAccepted, Refused, UsageError
 from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, Undo
 from cinnabar.extraction.corrections.journal import WaitingCorrection, new_identity
-from cinnabar.extraction.corrections.revising import Rules, guesses_of, rules_of, spelled_record
-from cinnabar.extraction.corrections.stored import CorrectedState
+from cinnabar.extraction.corrections.revising import Rules, rules_of, spelled_record
+from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.units import (
     HUMAN,
     RecordDraft,
@@ -32,7 +32,7 @@ from cinnabar.schemas.pointers import MISSING, above, index_of, lies_within, une
 
 
 def entry_of_changes(
-    out: Path, state: CorrectedState, changes: Sequence[Change], who: str, document: Document | None = None
+    out: Path, state: Reviewed, changes: Sequence[Change], who: str, document: Document | None = None
 ) -> WaitingCorrection:
     """Returns the entry of these changes, made one after the other; it is empty if there is nothing to change.
 
@@ -56,7 +56,7 @@ def entry_of_changes(
 
 
 def entry_of_undo(
-    state: CorrectedState, identities: Sequence[str] | None, who: str, of_packet: bool = False
+    state: Reviewed, identities: Sequence[str] | None, who: str, of_packet: bool = False
 ) -> WaitingCorrection:
     """Returns the entry that takes back these corrections, None for all; it is empty if none of them is in force.
 
@@ -79,15 +79,15 @@ def entry_of_undo(
 
 
 def _corrections(
-    out: Path, state: CorrectedState, changes: Sequence[Change], document: Document | None, new: Correction
+    out: Path, state: Reviewed, changes: Sequence[Change], document: Document | None, new: Correction
 ) -> list[Correction]:
     """Returns the corrections that changes of values become; `new` has what they share."""
     if (record := state.record) is None:
         raise UsageError(
-            f"{state.path}: there is no record to correct ({state.code or state.status}); read it again first"
+            f"{state.path}: there is no record to correct ({state.code or state.outcome}); read it again first"
         )
     rules = rules_of(out, state.schema_name, state.schema_fingerprint)
-    draft, guesses = RecordDraft(record), guesses_of(state)
+    draft, guesses = RecordDraft(record), state.guesses
     # A guess stays one wherever its row goes.
     draft.know([replace(draft.leaves[one], missing=True) for one in guesses & draft.leaves.keys()], {}, {})
     editing = _Editing(draft, rules, document, guesses)

@@ -11,8 +11,8 @@ from pathlib import Path
 from cinnabar.errors import NotAccepted, RunError
 from cinnabar.extraction.corrections.carrying import Carried, carry_over
 from cinnabar.extraction.corrections.changes import Correction, counting_of, find_concerned
-from cinnabar.extraction.corrections.stored import CorrectedState, ModelResult
-from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, CorrectedPlace, RecordDraft, text_at
+from cinnabar.extraction.corrections.state import Reviewed, is_settled, unsettled
+from cinnabar.extraction.corrections.units import LEFT_OUT, CorrectedPlace, RecordDraft
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.filling.checks.judgement import with_checks
@@ -25,14 +25,12 @@ from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import above, lies_within
+from cinnabar.schemas.pointers import lies_within
 
 #: The codes of documents whose record is in quarantine for its values.
 _VALUE_CODES = frozenset(
     {"missing", "invalid", "low_confidence", "refused_fact", CHECK_FAILED, EMPTY_RECORD, LIST_INCOMPLETE, UNSTORABLE}
 )
-#: The codes of documents whose values at the pointers nobody found.
-_GUESSED = frozenset({"missing", "refused_fact"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,75 +188,14 @@ def without_units(
     return draft.record(spelled_record(draft, record, rules))
 
 
-def is_settled(record: Record, pointer: str) -> bool:
-    """Returns True if a person corrected or accepted all values at this place, or said the rows of this list."""
-    if record.lists.get(pointer) == 1.0:
-        return True
-    place = _judged_place(record, pointer)
-    leaves = [leaf for leaf in record.leaves if lies_within(leaf.pointer, place)]
-    if leaves:
-        return all(leaf.origin == HUMAN for leaf in leaves)
-    return record.rows.get(place) == 1.0 or record.lists.get(place) == 1.0
-
-
-def _judged_place(record: Record, pointer: str) -> str:
-    """Returns the outermost list around this place whose rows a person said, else the place.
-
-    The numbers of its rows may be other ones now than those that a run told.
-    """
-    return next((one for one in above(pointer) if one != pointer and record.lists.get(one) == 1.0), pointer)
-
-
-def guesses_of(state: CorrectedState) -> frozenset[str]:
-    """Returns the places whose values were made up because the schema demands them, and that no person has settled."""
-    record, base = state.record, state.outcome
-    if record is None or base is None:
-        return frozenset()
-    if base.status != "quarantined":
-        return frozenset(_missing(record, ""))
-    # Of a record in quarantine only the reasons tell what was guessed.
-    return frozenset(_left(record, base)) if base.code in _GUESSED else frozenset()
-
-
-def _missing(record: Record, place: str) -> list[str]:
-    missing = (leaf.pointer for leaf in record.leaves if leaf.missing and leaf.origin != HUMAN)
-    return [pointer for pointer in missing if lies_within(pointer, place)]
-
-
-def _left(record: Record, base: ModelResult) -> tuple[str, ...]:
-    """Returns the places of these reasons that no person has settled, in moved rows where they are now."""
-    left: dict[str, None] = {}
-    for pointer in base.pointers:
-        if not is_settled(record, pointer):
-            place = _judged_place(record, pointer)
-            went = base.code in _GUESSED and place != pointer
-            left |= dict.fromkeys(_missing(record, place) if went else (place,))
-    return tuple(left)
-
-
-def first_values(state: CorrectedState) -> dict[str, tuple[str | None, float | None]]:
-    """Returns the model's value of each place that a correction names, as JSON text, with its confidence.
-
-    The value is None if the model left the place out, the confidence where it is not known.
-    """
-    base, pointers = state.outcome, {one.pointer for one in state.corrections if one.pointer}
-    if base is None or not pointers:
-        return {}
-    sure = {leaf.pointer: leaf.confidence for leaf in base.record.leaves if leaf.origin != HUMAN}
-    # Of a record in quarantine no confidence is stored.
-    known = {} if base.status == "quarantined" else {**base.record.lists, **sure}
-    record = base.record.value
-    return {pointer: (text_at(record, pointer), known.get(pointer)) for pointer in sorted(pointers)}
-
-
-def judged_again(outcome: Outcome, base: ModelResult, rules: Rules) -> Outcome:
+def judged_again(outcome: Outcome, base: Reviewed, rules: Rules) -> Outcome:
     """Returns the outcome of a corrected record: written, or in quarantine while a reason for it is left.
 
     `base` tells the reasons for which a model's record was held back: a place counts until a person has settled it.
     """
     record = outcome.record
     assert record is not None
-    held = base.status == "quarantined"
+    held = base.outcome == "quarantined"
     if held and base.code not in _VALUE_CODES:
         return _held(outcome, base.code, base.detail, base.pointers, rules)
     violations = rules.violations(record.text)
@@ -270,7 +207,7 @@ def judged_again(outcome: Outcome, base: ModelResult, rules: Rules) -> Outcome:
     outcome = replace(outcome, record=record)
     if held and base.code == EMPTY_RECORD and EMPTY in record.flags:
         return _held(outcome, base.code, base.detail, base.pointers, rules)
-    left = _left(record, base) if held else ()
+    left = unsettled(record, base) if held else ()
     if left and base.code not in ("invalid", CHECK_FAILED):
         return _held(outcome, base.code, f"{base.detail}; left: {', '.join(left[:5])}", left, rules)
     outcome = replace(outcome, status="written", code="", detail="", pointers=())

@@ -18,29 +18,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.corrections.changes import (
-    EXCLUDING,
     Action,
     Correction,
     Undo,
     counting_units,
-    in_force,
     renamed_corrections,
     taken_back,
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.units import (
-    RecordDraft,
-    StoredUnits,
-    record_from,
-    record_json,
-    scalars,
-)
+from cinnabar.extraction.corrections.state import Reviewed
+from cinnabar.extraction.corrections.units import RecordDraft, StoredUnits, record_from, record_json, scalars
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
-from cinnabar.extraction.store.records import LeafRow, Outcome, Record
+from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import stored_of
-from cinnabar.extraction.store.tables import UNCORRECTED, evidence_columns, evidence_in, table_of
+from cinnabar.extraction.store.tables import UNCORRECTED, Key, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.pointers import MISSING, value_at
 
@@ -49,87 +42,6 @@ _SMALL, _KEPT = 1 << 17, 2048
 
 #: A document under one schema: its digest and the schema's name.
 Pair = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelResult:
-    """What models made of a corrected document: the record, and what became of it before anybody corrected it."""
-
-    record: Record
-    status: str = "written"
-    code: str = ""
-    detail: str = ""
-    pointers: tuple[str, ...] = ()
-    #: The JSON that it was read from, which goes unchanged into the rows of later corrections; a changed copy has none.
-    _text: str = field(default="", init=False, compare=False, repr=False)
-
-    @classmethod
-    def of(cls, outcome: Outcome) -> ModelResult | None:
-        """Returns the base of an outcome; None if it has no record."""
-        if outcome.record is None:
-            return None
-        return cls(outcome.record, outcome.status, outcome.code, outcome.detail, outcome.pointers)
-
-    def to_json(self) -> str:
-        """Returns all of it as JSON."""
-        if self._text:
-            return self._text
-        reasons = {"status": self.status, "code": self.code, "detail": self.detail, "pointers": list(self.pointers)}
-        return orjson.dumps(reasons | {"record": record_json(self.record)}).decode()
-
-    @classmethod
-    def from_json(cls, text: str) -> ModelResult:
-        """Returns the base of this JSON; the inverse of `to_json`."""
-        values = orjson.loads(text)
-        base = cls(**values | {"record": record_from(values["record"]), "pointers": tuple(values["pointers"])})
-        object.__setattr__(base, "_text", text)
-        return base
-
-
-@dataclass(frozen=True, slots=True)
-class CorrectedState:
-    """A document under one schema as it is stored; `record` is None if there is none.
-
-    `corrections` are all, oldest first. `base` is what models made of it, stored by the run `base_run`; None if nobody
-    corrected this record yet.
-    """
-
-    document: str
-    schema_name: str
-    path: str = ""
-    schema_fingerprint: str = ""
-    engine_fingerprint: str = ""
-    run_id: str = ""
-    status: str = ""
-    code: str = ""
-    detail: str = ""
-    pointers: tuple[str, ...] = ()
-    record: Record | None = None
-    corrections: tuple[Correction, ...] = ()
-    base: ModelResult | None = None
-    base_run: str = ""
-
-    @property
-    def in_force(self) -> tuple[Correction, ...]:
-        """Returns the corrections that nobody took back."""
-        return in_force(self.corrections)
-
-    @property
-    def last_identity(self) -> str:
-        """Returns the identity of the last correction, "" if there is none."""
-        return max((one.identity for one in self.corrections), default="")
-
-    @property
-    def other_kind(self) -> bool:
-        """Returns True if a person, or its packet, took the document out of this schema."""
-        return any(one.action in EXCLUDING for one in self.in_force)
-
-    @property
-    def outcome(self) -> ModelResult | None:
-        """Returns the base, or what stands for it before the first correction."""
-        if self.base is not None or self.record is None:
-            return self.base
-        return ModelResult(self.record, self.status, self.code, self.detail, self.pointers)
 
 
 @dataclass(slots=True)
@@ -246,7 +158,7 @@ class _Last:
     """The last answer, and the commits that it is of: a correction is looked at, made and committed in turn."""
 
     # One object, because threads share it.
-    answer: tuple[tuple[Any, ...], Mapping[Pair, CorrectedState], CorrectionRows] = ((), {}, CorrectionRows())
+    answer: tuple[tuple[Any, ...], Mapping[Pair, Reviewed], CorrectionRows] = ((), {}, CorrectionRows())
 
 
 _LAST = _Last()
@@ -254,7 +166,7 @@ _LAST = _Last()
 
 def states(
     out: Path, committed: Sequence[Manifest], pairs: Collection[Pair], rows: CorrectionRows | None = None
-) -> tuple[dict[Pair, CorrectedState], CorrectionRows]:
+) -> tuple[dict[Pair, Reviewed], CorrectionRows]:
     """Returns the states of these documents, and their stored corrections.
 
     A document without an outcome of the schema has no record. `rows` are the stored corrections, if they are read
@@ -267,18 +179,17 @@ def states(
     documents = {document for document, _ in pairs}
     rows = rows or correction_rows(out, committed, documents)
     bases = _bases(out, committed, documents)
-    by_pair = {pair: CorrectedState(*pair, corrections=rows.of(pair)) for pair in pairs}
+    by_pair = {pair: Reviewed(*pair, corrections=rows.of(pair)) for pair in pairs}
     for name in {name for _, name in pairs}:
         own = [entry for entry in committed if entry.schema_name == name]
         for state in _outcomes(out, own, {document for document, other in pairs if other == name}, name):
             pair = state.document, name
             renamed = renamed_corrections(out, rows.of(pair), name, state.schema_fingerprint)
             whole = replace(state, corrections=renamed)
-            if (kept := bases.get((*pair, state.schema_fingerprint))) is not None:
-                run_id, base = kept
-                # A later run may have written the record anew while no correction was in force.
-                if run_id >= state.run_id or state.run_id in rows.runs[pair]:
-                    whole = replace(whole, base=base, base_run=run_id)
+            base = bases.get((*pair, state.schema_fingerprint))
+            # A later run may have written the record anew while no correction was in force.
+            if base is not None and (base.run_id >= state.run_id or state.run_id in rows.runs[pair]):
+                whole = replace(whole, base=base)
             by_pair[pair] = _with_held_values(whole)
     _LAST.answer = commits, by_pair, rows
     return by_pair, rows
@@ -286,17 +197,35 @@ def states(
 
 def _bases(
     out: Path, committed: Iterable[Manifest], documents: Collection[str]
-) -> dict[tuple[str, str, str], tuple[str, ModelResult]]:
+) -> dict[tuple[str, str, str], Reviewed]:
+    """Returns what models made of corrected documents, by document, schema and fingerprint."""
     latest: dict[tuple[str, str, str], tuple[str, str]] = {}
     for row in _rows(out, committed, "uncorrected", documents):
         key = row["document"], row["schema_name"], row["schema_fingerprint"]
         latest[key] = max(latest.get(key, ("", "")), (row["run_id"], row["record"]))
-    return {key: (run_id, ModelResult.from_json(text)) for key, (run_id, text) in latest.items()}
+    return {key: _base_from(key, *last) for key, last in latest.items()}
+
+
+def _base_from(key: tuple[str, str, str], run_id: str, text: str) -> Reviewed:
+    document, name, fingerprint = key
+    said = orjson.loads(text)
+    return Reviewed(
+        document,
+        name,
+        "",
+        fingerprint,
+        run_id=run_id,
+        outcome=said["status"],
+        code=said["code"],
+        detail=said["detail"],
+        pointers=tuple(said["pointers"]),
+        record=record_from(said["record"]),
+    )
 
 
 def _outcomes(
     out: Path, committed: Sequence[Manifest], documents: Collection[str], name: str
-) -> Iterator[CorrectedState]:
+) -> Iterator[Reviewed]:
     """Yields the latest outcome of each of these documents, with its record."""
     wanted = pc.field("document").isin(pa.array(documents, pa.string())) & (pc.field("outcome") != "skipped")
     latest: dict[str, tuple[dict[str, Any], Manifest]] = {}
@@ -312,7 +241,7 @@ def _outcomes(
         pointers = tuple(row.get("pointers") or ())  # older files lack it
         held = row["outcome"] == "quarantined"
         record = _held(row["record_json"], pointers) if held else _written(out, entry, document, row["run_id"])
-        yield CorrectedState(document, name, **said, status=row["outcome"], pointers=pointers, record=record)
+        yield Reviewed(document, name, **said, outcome=row["outcome"], pointers=pointers, record=record)
 
 
 def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
@@ -332,19 +261,20 @@ def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
     return Record(text, tuple(leaves), 0.0)
 
 
-def _with_held_values(state: CorrectedState) -> CorrectedState:
+def _with_held_values(state: Reviewed) -> Reviewed:
     """Returns the state; a record in quarantine gets what is known of its values from its base and corrections."""
-    if state.status != "quarantined" or state.record is None or state.base is None:
+    base = None if state.base is None else state.base.record
+    if state.outcome != "quarantined" or state.record is None or base is None:
         return state
     draft = RecordDraft(state.record)
-    leaves = {leaf.pointer: leaf for leaf in state.base.record.leaves}
+    leaves = {leaf.pointer: leaf for leaf in base.leaves}
     leaves |= {leaf.pointer: leaf for unit in counting_units(state.in_force) for leaf in unit.leaves}
     # A value that is there, or one that is left out there, too.
     there = {one for one, leaf in leaves.items() if (leaf.value is None) == (value_at(draft.value, one) is MISSING)}
     draft.know((leaf for one, leaf in leaves.items() if one in there), {}, {})
     for unit in counting_units(state.in_force):
         draft.know((), unit.rows, unit.lists)
-    return replace(state, record=draft.record(state.record.text, state.base.record.flags))
+    return replace(state, record=draft.record(state.record.text, base.flags))
 
 
 def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record | None:
@@ -366,7 +296,13 @@ def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record |
     return stored_of(written["record_json"], written["confidence"], written["flags"], leaves).record
 
 
-def base_table(rows: Sequence[tuple[str, str, str, str, ModelResult]]) -> pa.Table:
-    """Returns rows of the table `uncorrected`: document, schema, its fingerprint, run, and the base."""
-    names = UNCORRECTED.names
-    return table_of([dict(zip(names, (*keys, base.to_json()), strict=True)) for *keys, base in rows], UNCORRECTED)
+def base_table(states: Iterable[Reviewed], key: Key) -> pa.Table:
+    """Returns the rows of the table `uncorrected` of these states under one key: what models made of them."""
+    rows = []
+    for state in states:
+        if (base := state.base) is not None and base.record is not None:
+            said = {"status": base.outcome, "code": base.code, "detail": base.detail, "pointers": base.pointers}
+            text = orjson.dumps(said | {"record": record_json(base.record)}).decode()
+            names = key.schema_name, key.schema_fingerprint, key.run_id
+            rows.append(dict(zip(UNCORRECTED.names, (state.document, *names, text), strict=True)))
+    return table_of(rows, UNCORRECTED)

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import orjson
 import pyarrow as pa
@@ -16,8 +15,8 @@ from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Correction, in_force, renamed_corrections, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import judged_again, rules_of, with_corrections, without_units
+from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.stored import (
-    CorrectedState,
     Pair,
     base_table,
     correction_rows,
@@ -30,7 +29,7 @@ from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import failures
-from cinnabar.extraction.store.records import STATUSES, DocumentInfo, Outcome, Record
+from cinnabar.extraction.store.records import STATUSES, Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT, CORRECTIONS, Key, RecordColumns, table_of
 from cinnabar.schemas.columns.arrow import arrow_schema
@@ -53,7 +52,7 @@ def _commit_waiting(store: Store, step: Transition | None) -> int:
     pairs = {(entry.document, entry.schema_name) for entry in entries}
     stored, rows = states(store.out, store.commits(), pairs)
     own: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
-    corrected: dict[Pair, CorrectedState] = {}
+    corrected: dict[Pair, Reviewed] = {}
     done = [entry for entry in entries if entry.identities & rows.identities]
     for entry in entries:
         if entry.identities & rows.identities:
@@ -76,7 +75,7 @@ def _commit_waiting(store: Store, step: Transition | None) -> int:
         own[pair].append(entry)
         corrected[pair] = after
         done.append(entry)
-    groups: dict[tuple[str, str], list[CorrectedState]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[Reviewed]] = defaultdict(list)
     for pair, state in corrected.items():
         groups[pair[1], _version_of(state)].append(state)
     for (name, fingerprint), group in groups.items():
@@ -85,7 +84,7 @@ def _commit_waiting(store: Store, step: Transition | None) -> int:
     return len(corrected)
 
 
-def _version_of(state: CorrectedState) -> str:
+def _version_of(state: Reviewed) -> str:
     # Of a document without an outcome only the corrections are kept, under the schema that they were made under.
     return state.schema_fingerprint or next((one.schema_fingerprint for one in state.corrections), "")
 
@@ -94,7 +93,7 @@ def _commit(
     store: Store,
     name: str,
     fingerprint: str,
-    group: Sequence[CorrectedState],
+    group: Sequence[Reviewed],
     own: Mapping[Pair, Sequence[WaitingCorrection]],
 ) -> None:
     """Commits the corrections of documents under one schema, with their records, as one batch."""
@@ -112,9 +111,9 @@ def renew_corrected(store: Store) -> int:
     with store.mutex:
         rows = correction_rows(store.out, store.commits())
         wanted = [pair for pair in rows.pairs if in_force(rows.of(pair))]
-        groups: dict[tuple[str, str], list[CorrectedState]] = defaultdict(list)
+        groups: dict[tuple[str, str], list[Reviewed]] = defaultdict(list)
         for state in states(store.out, store.commits(), wanted, rows)[0].values():
-            own = {state.base_run, *rows.runs[state.document, state.schema_name]}
+            own = {"" if state.base is None else state.base.run_id, *rows.runs[state.document, state.schema_name]}
             if state.record is not None and state.run_id not in own:
                 corrections = WaitingCorrection("", state.document, state.schema_name, state.in_force)
                 after = after_entry(store.out, replace(state, corrections=()), corrections)
@@ -125,13 +124,12 @@ def renew_corrected(store: Store) -> int:
         return sum(map(len, groups.values()))
 
 
-def check_stored(out: Path, state: CorrectedState, entry: WaitingCorrection) -> None:
+def check_stored(out: Path, state: Reviewed, entry: WaitingCorrection) -> None:
     """Asks the columns for a state after an entry. Raises NotStored, with the place, if one cannot hold a value."""
     entry_rows(entry, state, "")
-    if state.base is not None:
-        base_table([(state.document, state.schema_name, state.schema_fingerprint, "", state.base)])
+    key = Key("", state.schema_name, state.schema_fingerprint, state.engine_fingerprint)
+    base_table([state], key)
     if state.record is not None and not state.other_kind:
-        key = Key("", state.schema_name, state.schema_fingerprint, state.engine_fingerprint)
         outcome = outcome_of(state)
         tables.outcome_rows([outcome], key)
         if outcome.status == "written":
@@ -150,16 +148,14 @@ def other_kind_outcome(path: str, document: str, schema: str = "") -> Outcome:
     return Outcome(path, "skipped", OTHER_KIND, detail, document, schema=schema)
 
 
-def outcome_of(state: CorrectedState) -> Outcome:
+def outcome_of(state: Reviewed) -> Outcome:
     """Returns the outcome of a corrected document."""
-    engine = state.engine_fingerprint
     if state.other_kind or state.record is None:
-        return replace(other_kind_outcome(state.path, state.document), engine=engine)
-    status: Literal["written", "quarantined"] = "written" if state.status == "written" else "quarantined"
-    return replace(uncommitted_outcome(state, status, state.record), detail=state.detail, engine=engine)
+        return replace(other_kind_outcome(state.path, state.document), engine=state.engine_fingerprint)
+    return state.outcome_with(state.record)
 
 
-def entry_rows(entry: WaitingCorrection, state: CorrectedState, run_id: str) -> pa.Table:
+def entry_rows(entry: WaitingCorrection, state: Reviewed, run_id: str) -> pa.Table:
     """Returns the rows of an entry in `corrections`."""
     by_identity = {one.identity: one for one in state.corrections}
     rows = [row_of(one, run_id) for one in entry.corrections]
@@ -168,18 +164,19 @@ def entry_rows(entry: WaitingCorrection, state: CorrectedState, run_id: str) -> 
 
 
 def corrected_rows(
-    store: Store, name: str, fingerprint: str, group: Sequence[CorrectedState], run_id: str
+    store: Store, name: str, fingerprint: str, group: Sequence[Reviewed], run_id: str
 ) -> dict[str, pa.Table]:
     """Returns the rows of corrected records, as those of a run without a model, by their folders."""
     now, group = manifests.now(), [state for state in group if state.record is not None or state.other_kind]
     engine = group[0].engine_fingerprint if group else ""
     outcomes = [outcome_of(state) for state in group]
     columns = _columns_of(store.out, name, fingerprint) if any(one.status == "written" for one in outcomes) else None
+    key = Key(run_id, name, fingerprint, engine)
     # A version of the schema with another column may have come since they were judged.
-    stored, content = tables.batch_rows(outcomes, Key(run_id, name, fingerprint, engine), columns)
+    stored, content = tables.batch_rows(outcomes, key, columns)
     counts = {status: sum(one.status == status for one in stored) for status in STATUSES}
-    if bases := [(one.document, name, fingerprint, run_id, one.base) for one in group if one.base is not None]:
-        content["uncorrected"] = base_table(bases)
+    if (bases := base_table(group, key)).num_rows:
+        content["uncorrected"] = bases
     run = {
         "run_id": run_id,
         "started": now,
@@ -199,11 +196,11 @@ class Transition:
     """An entry that is judged and fits its columns, with the states of its document before and after it."""
 
     entry: WaitingCorrection
-    before: CorrectedState
-    after: CorrectedState
+    before: Reviewed
+    after: Reviewed
 
 
-def after_entry(out: Path, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
+def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
     """Returns a document's state after an entry: its corrections and its record, with what becomes of it.
 
     Raises NotAccepted if corrections are taken back, and the schema does not allow the record without them; RunError if
@@ -212,33 +209,25 @@ def after_entry(out: Path, state: CorrectedState, entry: WaitingCorrection) -> C
     known = renamed_corrections(out, entry.corrections, state.schema_name, state.schema_fingerprint)
     entry = replace(entry, corrections=known)
     now = _corrections_after(state, entry)
-    base, record = state.outcome, state.record
-    if base is None or record is None:
+    base, record = state.uncorrected, state.record
+    if base.record is None or record is None:
         return replace(state, corrections=now)
     rules = rules_of(out, state.schema_name, state.schema_fingerprint)
     gone = {one.undoes for one in entry.undone}
     units = [unit for one in state.in_force if one.identity in gone for unit in one.units]
     corrections: Sequence[Correction] = entry.corrections
-    if state.other_kind and base.record is not None:
+    if state.other_kind:
         # What was corrected or taken back in a document of another kind is not in its stored record.
         record, corrections = base.record, in_force(now)
     elif units:
         record = without_units(record, base.record, units, in_force(now), rules)
     revised = with_corrections(record, corrections, rules)
-    outcome = judged_again(uncommitted_outcome(state, "written", revised.record), base, rules)
-    return replace(
-        state,
-        corrections=now,
-        base=base,
-        record=outcome.record,
-        status=outcome.status,
-        code=outcome.code,
-        detail=revised.detail(outcome.detail),
-        pointers=outcome.pointers,
-    )
+    outcome = judged_again(state.outcome_with(revised.record), base, rules)
+    after = replace(state, corrections=now, base=base).with_outcome(outcome)
+    return replace(after, detail=revised.detail(outcome.detail))
 
 
-def after_waiting_entry(out: Path, state: CorrectedState, entry: WaitingCorrection) -> CorrectedState:
+def after_waiting_entry(out: Path, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
     """Returns a document's state after an entry that waited while the document may have been read again."""
     try:
         return after_entry(out, state, entry)
@@ -249,19 +238,10 @@ def after_waiting_entry(out: Path, state: CorrectedState, entry: WaitingCorrecti
             state,
             corrections=_corrections_after(state, entry),
             record=replace(state.record, flags=tuple(sorted({*state.record.flags, LEFT_OUT}))),
-            base=state.outcome,
+            base=state.uncorrected,
             detail=f"could not be taken back: {problem}",
         )
 
 
-def _corrections_after(state: CorrectedState, entry: WaitingCorrection) -> tuple[Correction, ...]:
+def _corrections_after(state: Reviewed, entry: WaitingCorrection) -> tuple[Correction, ...]:
     return taken_back((*state.corrections, *entry.corrections), entry.undone)
-
-
-def uncommitted_outcome(
-    state: CorrectedState, status: Literal["written", "quarantined"], record: Record
-) -> Outcome:
-    """Returns the outcome of a document with this record, before it is judged or written."""
-    info = DocumentInfo(state.document, "", 0, 0, 0, 0)
-    code, detail, pointers = (state.code, state.detail, state.pointers) if status == "quarantined" else ("", "", ())
-    return Outcome(state.path, status, code, detail, state.document, info, record, pointers=pointers)

@@ -180,7 +180,7 @@ class Review(Closing):
 
     def _after(self, row: Mapping[str, Any], reviewed: Reviewed) -> dict[str, Any]:
         self.listing.mark({(row["document"], row["schema_name"]): _marks(reviewed.corrections)})
-        return {**self._state_json(row, reviewed), "moved": dict(reviewed.moved)}
+        return {**self._state_json(row, reviewed), "moved": reviewed.moved}
 
     def _known_state(self, row: Mapping[str, Any]) -> Reviewed | None:
         """Returns the state that the corrections know; None for a file that could not be opened."""
@@ -194,8 +194,8 @@ class Review(Closing):
 
     def _state_json(self, row: Mapping[str, Any], reviewed: Reviewed | None) -> dict[str, Any]:
         if reviewed is None:
-            said = (row["outcome"], row["code"], row["detail"], row["pointers"])
-            reviewed = Reviewed(row["document"], row["path"], row["schema_name"], None, (), *said)
+            said = {name: row[name] for name in ("document", "schema_name", "path", "outcome", "code", "detail")}
+            reviewed = Reviewed(**said, pointers=tuple(row["pointers"]))
         record, made, held = reviewed.record, reviewed.corrections, reviewed.outcome == "quarantined"
         leaves: list[dict[str, Any]] = []
         if record is not None:
@@ -217,9 +217,9 @@ class Review(Closing):
             "form": self._form(row),
             "corrections": [one.as_json | {"undone_by": one.undone_by} for one in made],
             "guesses": sorted(reviewed.guesses),
-            "seen": dict(reviewed.seen),
+            "seen": reviewed.seen,
             "marks": asdict(_marks(made)),
-            "first": dict(reviewed.first),
+            "first": reviewed.first,
         }
         return state | {"why": why_stopped(state)}
 
