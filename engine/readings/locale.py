@@ -134,7 +134,9 @@ def document_locale(text: str, language: str = "") -> Locale:
     else:
         comma += 3 * (foreign and months["comma"] > 0)
     comma += of_comma
-    return Locale(order, comma > 0 if comma else None, years.most_common(1)[0][0] if years else None)
+    # A currency alone, or a country of the comma against an English text, tells nothing: 2,500 EUR may be thousands.
+    decimal_comma = None if comma in (0, 1) else comma > 0
+    return Locale(order, decimal_comma, years.most_common(1)[0][0] if years else None)
 
 
 def _weights_of_signs(text: str) -> tuple[int, int]:
