@@ -83,6 +83,8 @@ def _code_of(text: str) -> str | None:
 def _pattern(code: str, sign: str) -> re.Pattern[str]:
     names = [name for name in names_of(code) if name != sign and len(name) >= CURRENCY_NAME]
     worded = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    # German declines the first word: "in kanadischen Dollar".
+    worded = re.sub(r"(?<=sch)e[rnms]?(?=\\ )", "e[rnms]?", worded)
     return re.compile(rf"(?<!\w)(?:{code}|(?i:{worded or code}))(?!\w)")
 
 

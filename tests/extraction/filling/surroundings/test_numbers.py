@@ -167,6 +167,7 @@ CURRENCY = {"enum": ["EUR", "USD", "NZD", "JPY", "CNY", "SEK", "NOK", None]}
         ("Sum: €30.00\nNZD accepted", "€30.00", "EUR", "EUR"),
         ("Sum: NZ$30.00", "$30.00", "USD", "NZD"),
         ("Sum: ¥300 RMB", "¥300", "JPY", "CNY"),
+        ("Summe: 300 kr\nin norwegischen Kronen", "300 kr", "SEK", "NOK"),
         ("Sum: 300 kr\nin Norwegian kroner", "300 kr", "SEK", "NOK"),
     ],
 )
