@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 
 from cinnabar.engine.readings.readings import BOOLEANS
 from cinnabar.extraction.filling.records.indirect_evidence import OPTION_LETTERS, stems
@@ -15,6 +16,7 @@ from cinnabar.extraction.filling.surroundings.thresholds import (
     DOUBTED,
     FORM_LINES,
     LONGEST_REGION,
+    STATEMENT_LETTERS,
     UNLABELLED,
 )
 from cinnabar.extraction.filling.surroundings.words import WORDS, whole_words
@@ -50,7 +52,7 @@ def _boolean(one: Beside) -> Effect | None:
         return None
     told, sure = _told(one), CORRECTED
     if not told:
-        told, sure = _same_answers(one) or _opposed(one), UNLABELLED
+        told, sure = _same_answers(one) or _opposed(one) or _denied_statement(one), UNLABELLED
     values = {*told.values()}
     if len(values) == 2:
         return Effect(CONTRADICTED, spans=tuple(told), most=DOUBTED)
@@ -84,6 +86,18 @@ def _opposed(one: Beside) -> dict[Span, bool]:
     return {found.span(): False} if found else {}
 
 
+def _denied_statement(one: Beside) -> dict[Span, bool]:
+    """Returns the clause that denies what the description asks for, in all its words: "could not be reached"."""
+    words = stems(one.asked.note.partition(" ")[2].partition(".")[0], STATEMENT_LETTERS)
+    start, end = one.region[0], min(one.region[1], one.region[0] + LONGEST_REGION)
+    if len(words) < 2 or any(one.labels()):
+        return {}
+    clauses = re.finditer(r"[^\n.;:!?]+", one.document.text[start:end])
+    stated = [clause for clause in clauses if words <= stems(clause[0], STATEMENT_LETTERS)]
+    denials = {(start + clause.start(), start + clause.end()): False for clause in stated if denied(clause[0])}
+    return denials if 2 * len(denials) > len(stated) else {}
+
+
 def _told(one: Beside) -> dict[Span, bool]:
     """Returns the answers beside the field's label, with their places; a denial counts where no answer stands.
 
@@ -91,7 +105,7 @@ def _told(one: Beside) -> dict[Span, bool]:
     says what "insurance does not cover" has one.
     """
     text, told, denials = one.document.text, dict[Span, bool](), list[Span]()
-    places = [*one.labels()]
+    places = [*one.labels()] or [match.span(1) for match in _key_of(one.slot.path).finditer(text, *one.region)]
     for start, end in places:
         line_start, line_end = one.line_of(start, end)
         answer = _ANSWER.match(text, end, line_end) or _ALONE_BELOW.match(text, end)
@@ -109,6 +123,12 @@ def _told(one: Beside) -> dict[Span, bool]:
             denials.append((line_start + denial.start(), end))
     many = 2 * len(denials) > len(places) and _DENIED.search(one.asked.label) is None
     return told | (dict.fromkeys(denials, False) if many else {})
+
+
+@lru_cache(maxsize=256)
+def _key_of(path: str) -> re.Pattern[str]:
+    """Returns a pattern of a field's name as a key of data, which its title may hold within more words."""
+    return re.compile(rf"^[ \t]*({re.escape(path.rpartition('/')[2])})(?=:)", re.IGNORECASE | re.MULTILINE)
 
 
 def denied(clause: str) -> re.Match[str] | None:

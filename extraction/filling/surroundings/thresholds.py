@@ -11,6 +11,8 @@ DOUBTED, CORRECTED = 0.45, 0.85
 DENIAL_WORDS = 5
 #: The most lines, for each field of yes and no, of a form whose labels are in other words than the fields.
 FORM_LINES = 15
+#: The fewest letters of a word that a statement must have of its field's description.
+STATEMENT_LETTERS = 4
 #: The fewest letters of a currency's name that tells it alone ("yen" and "real" are words too).
 CURRENCY_NAME = 4
 #: How sure it is that a field has no date, if the one that was read has another label.

@@ -159,6 +159,26 @@ def test_a_field_with_a_title_is_found_by_it_or_by_its_name() -> None:
     assert one_value(field, "Leaking: no\nPainted: yes", True, name="leaking") is False
 
 
+def test_a_key_of_data_is_a_label_beside_a_longer_title() -> None:
+    field = YES_OR_NO | {"title": "Leaks into the cellar"}
+    assert one_value(field, "age: 40\nleaks: false\npainted: true", True, name="leaks") is False
+    assert one_value(field, "leaks into the cellar: yes\nleaks: no", True, name="leaks") is True
+
+
+@each(
+    "text,told",
+    [
+        ("The cellar could not be entered.", "False"),
+        ("The cellar could be entered.", "True"),
+        ("The cellar is not large; we entered.", "True"),
+        ("The door could not be entered.", "True"),
+    ],
+)
+def test_a_statement_that_is_denied_in_words_of_the_description_is_false(text: str, told: str) -> None:
+    field = {"type": ["boolean", "null"], "title": "Access", "description": "Whether the cellar can be entered."}
+    assert str(one_value(field, text, True, name="access")) == told
+
+
 def test_a_key_of_two_words_in_one_is_a_label() -> None:
     assert one_value(YES_OR_NO, "roofLeaks: 0\nage: 40", True, name="roofLeaks") is False
 
