@@ -25,7 +25,7 @@ from cinnabar.apps.server.parameters import (
     SchemaFormat,
     TextPart,
 )
-from cinnabar.apps.server.request_events import RequestEvents
+from cinnabar.apps.server.request_events import answer_of, request_events
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.engine.chat.document_chat import INSTEAD, DocumentChat
 from cinnabar.engine.chat.requests import (
@@ -174,7 +174,7 @@ class Completions:
         if not isinstance(body, EditBody) and body.stream:
             kind = "text_completion" if fills else "chat.completion.chunk"
             return await self._stream(chat_request, request, body, kind, _text_of if fills else _delta)
-        done = await RequestEvents(self._model, chat_request, request).done()
+        done = await answer_of(request_events(self._model, chat_request, request))
         content, kind = (_text_of(done, True), "text_completion") if fills else (_message(done), "chat.completion")
         choices = [_choice(content, done.finish_reason)]
         answer = {**self._head(chat_request, kind), "choices": choices, "usage": usage_of(done.usage)}
@@ -187,7 +187,7 @@ class Completions:
         self, chat_request: ChatRequest, request: Request, body: ChatBody | FimBody, kind: str, content: EventContent
     ) -> Response:
         """Returns the answer as events of the server. What fails before the first event has a status of its own."""
-        answer = RequestEvents(self._model, chat_request, request).events()
+        answer = request_events(self._model, chat_request, request)
         events = answer if body.diffusing else _settled_pieces(answer)
         first = await anext(events)
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)

@@ -13,80 +13,61 @@ from fastapi import Request
 
 from cinnabar.apps.server.errors import ApiError, of_failure
 from cinnabar.engine.chat.document_chat import DocumentChat
-from cinnabar.engine.chat.requests import Cancel, ChatRequest, Done, Event, FailedRequest, State
+from cinnabar.engine.chat.requests import ChatRequest, Done, Event, FailedRequest, State
 
-#: States that wait to be sent.
-_STATES = 64
+#: Events that wait to be sent.
+_EVENTS = 64
 
 
-class RequestEvents:
-    """The events of one request, which a model's thread delivers and the server's loop waits for.
+async def request_events(
+    model: DocumentChat, chat_request: ChatRequest, request: Request
+) -> AsyncGenerator[State | Done, None]:
+    """Yields the states of a request, which a model's thread delivers, then the answer.
 
     Of states that are not sent yet the last few are kept, since each replaces the one before: a slow client takes no
-    memory.
+    memory. Raises ApiError if the request fails or takes too long, or its client leaves; the model is then told to give
+    it up.
     """
+    loop = asyncio.get_running_loop()
+    waiting, news = deque[Event](maxlen=_EVENTS), asyncio.Event()
 
-    def __init__(self, model: DocumentChat, chat_request: ChatRequest, request: Request) -> None:
-        self._loop, self._news = asyncio.get_running_loop(), asyncio.Event()
-        self._states: deque[State] = deque(maxlen=_STATES)
-        self._end: Done | FailedRequest | None = None
-        self._deadline: float = request.state.deadline
-        self._gone = asyncio.ensure_future(wait_for_disconnect(request))
-        self._cancel: Cancel = model.submit(chat_request, self._deliver)
+    def take(event: Event) -> None:
+        waiting.append(event)
+        news.set()
 
-    def _deliver(self, event: Event) -> None:
+    def deliver(event: Event) -> None:
         # The loop is closed if the server ends at once.
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._take, event)
+            loop.call_soon_threadsafe(take, event)
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, State):
-            self._states.append(event)
-        elif self._end is None:
-            self._end = event
-        self._news.set()
-
-    async def events(self) -> AsyncGenerator[State | Done, None]:
-        """Yields the states, then the answer.
-
-        Raises ApiError if the request fails or takes too long, or its client leaves; the model is then told to give it
-        up.
-        """
-        try:
-            while True:
-                await self._wait()
-                self._news.clear()
-                while self._states:
-                    yield self._states.popleft()
-                if self._end is not None:
-                    if isinstance(self._end, FailedRequest):
-                        raise of_failure(self._end)
-                    yield self._end
-                    return
-        finally:
-            self.give_up()
-
-    async def done(self) -> Done:
-        """Returns the answer. Raises the errors of `events`."""
-        async for event in self.events():
+    gone = asyncio.ensure_future(wait_for_disconnect(request))
+    cancel = model.submit(chat_request, deliver)
+    try:
+        while True:
+            if not waiting:
+                news.clear()
+                told = asyncio.ensure_future(news.wait())
+                try:
+                    await first_of(told, gone, request.state.deadline)
+                finally:
+                    told.cancel()
+            event = waiting.popleft()
+            if isinstance(event, FailedRequest):
+                raise of_failure(event)
+            yield event
             if isinstance(event, Done):
-                return event
-        raise ApiError(500, "engine_error", "the model gave no answer")
+                return
+    finally:
+        gone.cancel()
+        cancel()
 
-    def give_up(self) -> None:
-        """Tells the model that nobody waits any more; without effect after the answer."""
-        self._gone.cancel()
-        if self._end is None:
-            self._cancel()
 
-    async def _wait(self) -> None:
-        if self._news.is_set():
-            return
-        news = asyncio.ensure_future(self._news.wait())
-        try:
-            await first_of(news, self._gone, self._deadline)
-        finally:
-            news.cancel()
+async def answer_of(events: AsyncGenerator[State | Done, None]) -> Done:
+    """Returns the last event of a request."""
+    async for event in events:
+        if isinstance(event, Done):
+            return event
+    raise ApiError(500, "engine_error", "the model gave no answer")
 
 
 async def first_of(work: asyncio.Future[Any], gone: asyncio.Future[None], deadline: float) -> None:
