@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import time
-from json import JSONDecodeError
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -27,10 +27,7 @@ _VALUES, _VALUE, _QUOTES = 100_000, 100, 2_000_000
 #: Seconds that a client may take to send its request.
 _SECONDS = 60.0
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-
-#: Values of Python as JSON writes them.
-_NAMES = {"None": "null", "True": "true", "False": "false"}
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 B = TypeVar("B", bound=BaseModel)
 
@@ -98,31 +95,18 @@ def parse_object(data: bytes, param: str | None = None) -> dict[str, Any]:
         wanted = f"JSON, got {str(error)[:200]}"
         if isinstance(error, UnicodeDecodeError):
             wanted = f"text in UTF-8, got other bytes at {error.start}"
-        elif isinstance(error, JSONDecodeError):
+        elif isinstance(error, json.JSONDecodeError):
             wanted = f"JSON, got other text at line {error.lineno}, column {error.colno}"
         raise ApiError(400, "invalid_json", f"{place}: expected {wanted}", param) from None
     if not isinstance(value, dict):
         raise ApiError(400, "invalid_json", f"{place}: expected a JSON object, got {_shown(value)}", param)
     if _SURROGATE.search(text):
-        _check_unicode(value, place, param)
+        try:
+            json.dumps(value, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError:
+            message = f"{place}: expected valid Unicode, got a lone surrogate"
+            raise ApiError(400, "invalid_json", message, param) from None
     return value
-
-
-def _check_unicode(value: Any, place: str, param: str | None) -> None:
-    """Raises ApiError if any text has a lone surrogate, which no UTF-8 text can hold."""
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, str):
-            try:
-                one.encode()
-            except UnicodeEncodeError:
-                message = f"{place}: expected valid Unicode, got a lone surrogate"
-                raise ApiError(400, "invalid_json", message, param) from None
-        elif isinstance(one, dict):
-            pending += [*one, *one.values()]
-        elif isinstance(one, list):
-            pending += one
 
 
 def check_parameters(model: type[B], value: dict[str, Any]) -> B:
@@ -157,6 +141,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     if value is None or isinstance(value, bool):
-        return _NAMES[str(value)]
+        return json.dumps(value)
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 62 else f"{text[:60]}…"

@@ -20,7 +20,7 @@ _Share = Annotated[_Number, Field(ge=0, le=1)]
 class Parameters(BaseModel):
     """Parameters of a request; unknown ones are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
 
 
 class TextPart(Parameters):
@@ -80,8 +80,6 @@ class MessageBody(Parameters):
 
 class JsonSchemaBody(Parameters):
     """A schema for the answer; it is enforced whatever `strict` says."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
 
     name: str
     schema_: Schema = Field(alias="schema")
@@ -162,6 +160,16 @@ class _Answering(Parameters):
     model: str
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     temperature: _Temperature | None = None
+    top_p: _Share | None = None
+    n: Literal[1] | None = None
+    seed: int | None = None
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+
+
+class _Streaming(_Answering):
+    """The parameters of requests whose answer may be streamed."""
+
     stop: (
         Annotated[
             Annotated[str, Tag("<text>")] | Annotated[list[str], Field(max_length=4), Tag("<list>")],
@@ -172,16 +180,11 @@ class _Answering(Parameters):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     diffusing: bool | None = None
-    n: Literal[1] | None = None
-    top_p: _Share | None = None
     presence_penalty: Literal[0] | None = None
     frequency_penalty: Literal[0] | None = None
-    seed: int | None = None
-    user: str | None = None
-    metadata: dict[str, str] | None = None
 
 
-class ChatBody(_Answering):
+class ChatBody(_Streaming):
     """A request to /v1/chat/completions."""
 
     messages: Annotated[list[MessageBody], Field(min_length=1)]
@@ -210,27 +213,19 @@ class ChatBody(_Answering):
     on_missing: OnMissing | None = None
 
 
-class FimBody(_Answering):
+class FimBody(_Streaming):
     """A request to /v1/fim/completions: the texts before and behind the wanted one."""
 
     prompt: str
     suffix: str = ""
 
 
-class EditBody(Parameters):
+class EditBody(_Answering):
     """A request to /v1/edit/completions: one user message in Mercury's form, without streaming."""
 
-    model: str
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=1)]
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
-    temperature: _Temperature | None = None
-    top_p: _Share | None = None
     stream: Literal[False] | None = None
-    n: Literal[1] | None = None
-    seed: int | None = None
-    user: str | None = None
-    metadata: dict[str, str] | None = None
 
 
 class FileBody(Parameters):
@@ -242,8 +237,6 @@ class FileBody(Parameters):
 
 class ExtractBody(Parameters):
     """A request to /v1/extract as JSON. `schema` is a JSON Schema or the name of one that the server knows."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
 
     schema_: Annotated[_Schema | Annotated[str, Tag("<text>")], one_of("a JSON Schema or a name of one")] = Field(
         alias="schema"
