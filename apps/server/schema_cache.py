@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -24,8 +23,9 @@ from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.parsing.texts import schema_text
 
-#: Schemas that are kept, their bytes, or so, and threads that wait for the processes that compile first.
-_KEPT, _KEPT_BYTES, _THREADS = 128, 48 << 20, 32
+#: Bytes of the schemas that are kept, or so, the share of them that each takes at least, also one that is refused, and
+#: threads that wait for the processes that compile first.
+_KEPT_BYTES, _SHARE, _THREADS = 48 << 20, 1 / 128, 32
 #: Processes that compile: one with a slow schema stops no other client. The address space of each, and the largest
 #: answer, in bytes.
 _PROCESSES, _MEMORY, _ANSWER = 4, 2 << 30, 1 << 20
@@ -80,7 +80,7 @@ class SchemaCache:
         self._lock = threading.Lock()
         # One at a time has Python's lock beside the clients' requests; automata that took long are on disk by then.
         self._compiling = threading.Lock()
-        self._kept: OrderedDict[str, Future[Prepared]] = OrderedDict()
+        self._kept: dict[str, Future[Prepared]] = {}
 
     async def prepare(self, schema: dict[str, Any] | bool, param: str) -> Prepared:
         """Returns the schema, ready to fill. Raises ApiError, with the pointer of a keyword that cannot be enforced."""
@@ -105,20 +105,13 @@ class SchemaCache:
 
     async def _kept_or_new(self, key: str, make: Callable[[], Prepared], param: str) -> Prepared:
         with self._lock:
-            pending = self._kept.get(key)
-            if pending is None:
-                pending = self._kept[key] = self._threads.submit(make)
-                if len(self._kept) > _KEPT:
-                    self._kept.popitem(last=False)
-                    _forget_schemas()
-            self._kept.move_to_end(key)
+            # The latest one comes last.
+            pending = self._kept[key] = self._kept.pop(key, None) or self._threads.submit(make)
         waiting = asyncio.wrap_future(pending)
         # A client that left does not hear of a failure, which else would be logged.
         waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            prepared = await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
-            self._keep_within(_KEPT_BYTES)
-            return prepared
+            return await asyncio.wait_for(asyncio.shield(waiting), self._seconds)
         except TimeoutError:
             message = f"the schema waits for others that take long to compile, more than {self._seconds:g} s; ask again"
             raise ApiError(429, "overloaded", message, param, headers={"retry-after": "5"}) from None
@@ -127,21 +120,21 @@ class SchemaCache:
             raise replace(problem, param=param) from None
         except CinnabarError as problem:
             raise of_schema(problem, param) from None
+        finally:
+            self._keep_within(_KEPT_BYTES)
 
     def _keep_within(self, most: int) -> None:
         """Drops the schemas that were used longest ago, as long as all together take more bytes."""
         with self._lock:
-            sizes = {
-                key: one.result().size
-                for key, one in self._kept.items()
-                if one.done() and not one.cancelled() and one.exception() is None
-            }
-            left = sum(sizes.values())
-            if left > most:
+            done = {key: one for key, one in self._kept.items() if one.done() and not one.cancelled()}
+            least = _SHARE * most
+            sizes = {key: least if one.exception() else max(one.result().size, least) for key, one in done.items()}
+            over = sum(sizes.values()) - most
+            if over > 0:
                 for key, size in sizes.items():
-                    if left > most:
+                    if over > 0:
                         del self._kept[key]
-                        left -= size
+                        over -= size
                 _forget_schemas()
 
     def check(self, text: bytes, param: str) -> None:
