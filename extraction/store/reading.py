@@ -242,7 +242,7 @@ def spellings(out: Path, document: str) -> list[str]:
 
 def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
     results = []
-    for row in _rows(
+    for row in objects_of(
         connection,
         "SELECT o.path, coalesce(o.document, '') AS document, o.schema_name,"
         " o.schema_fingerprint, o.run_id, outcome, code, detail, pointers,"
@@ -257,13 +257,14 @@ def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:
         fields = []
         if row["outcome"] == "written":
             sql = "SELECT * FROM _fields WHERE document = ? AND schema_fingerprint = ?"
-            fields = _rows(connection, sql, [digest, fingerprint])
+            fields = objects_of(connection, sql, [digest, fingerprint])
         row["pointers"], row["flags"] = row["pointers"] or [], row["flags"] or []
         results.append(Shown(fields=_in_order(fields, row["record_json"]), **row))
     return results
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, values: list[Any]) -> list[dict[str, Any]]:
+def objects_of(connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    """Returns the rows of the answer to a query with these values, by the names of its columns."""
     cursor = connection.execute(sql, values)
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]

@@ -1,8 +1,8 @@
 """The reports in an output folder: one HTML page for each run, and the seconds of its stages beside it.
 
 A report is written after its run has ended, under a temporary name, and never fails the run. It can be made anew from
-the tables at any time. Pages are made of the templates in `templates/`: each is one file without a script that fetches
-nothing. A template writes every value escaped, with control and direction characters as visible escapes. Its page's
+the tables at any time. A page is made of the template in `templates/`: it is one file without a script that fetches
+nothing. The template writes every value escaped, with control and direction characters as visible escapes. Its page's
 policy allows its own style alone, by its hash.
 """
 
@@ -23,7 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.outcomes import REASONS
-from cinnabar.extraction.run.report.run_data import MOST_FIELDS, RunData, gather_run
+from cinnabar.extraction.run.report.run_data import MOST_FIELDS, gather_run
 from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.manifest import REPORTS
 from cinnabar.extraction.store.path_safety import is_own
@@ -119,14 +119,13 @@ _STAGES = {
 }
 
 
-def report_page(data: RunData, folders: Sequence[Path]) -> str:
+def report_page(data: Mapping[str, Any], folders: Sequence[Path]) -> str:
     """Returns the report of a run. Relative paths of documents are looked for in these folders."""
-    return render(
-        "report.html",
+    return _environment().get_template("report.html").render(
         data=data,
         address_of=partial(_address, folders=folders),
-        stages=[(label, data.stages[name]) for name, label in _STAGES.items() if name in data.stages],
-        within=[(name.partition("/")[2], value) for name, value in data.stages.items() if "/" in name and value > 0],
+        stages=[(label, data["stages"][name]) for name, label in _STAGES.items() if name in data["stages"]],
+        within=[(name.partition("/")[2], value) for name, value in data["stages"].items() if "/" in name and value > 0],
         reasons=REASONS,
         empty_flag=EMPTY,
         most_fields=MOST_FIELDS,
@@ -149,11 +148,6 @@ def _address(path: str, folders: Sequence[Path]) -> str | None:
 _CONTROLS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-
-
-def render(template: str, **values: Any) -> str:
-    """Returns the page that a template makes of these values."""
-    return _environment().get_template(template).render(values)
 
 
 def visible(text: object) -> str:

@@ -121,13 +121,13 @@ def test_the_shares_of_a_run_stand_beside_those_of_earlier_runs(tmp_path: Path) 
     out = tmp_path / "out"
     first = many(out, 60, empty=0.1)
     data = gather_run(out, last := many(out, 60, empty=0.5, held=12, confidence=0.6), {})
-    now, before = data.shares
-    assert (now.run_id, now.read, now.quarantined, now.reviewed, now.wrong) == (last, 60, 0.2, 0, None)
-    assert (before.run_id, before.read, before.quarantined) == (first, 60, 0.0)
-    assert (now.confidence, before.confidence) == (pytest.approx(0.6), pytest.approx(0.9))
-    assert (now.empty, before.empty) == (pytest.approx(18 / 96), pytest.approx(6 / 120))
-    (total,) = [one for one in data.fields if one.field == "/total"]
-    assert (total.now, total.before) == (pytest.approx(30 / 48), pytest.approx(54 / 60))
+    now, before = data["shares"]
+    shares = {"read": 60, "quarantined": 0.2, "empty": 18 / 96, "confidence": 0.6, "reviewed": 0, "wrong": None}
+    assert now == {"run_id": last} | {name: pytest.approx(share) for name, share in shares.items()}
+    shares |= {"quarantined": 0.0, "empty": 6 / 120, "confidence": 0.9}
+    assert before == {"run_id": first} | {name: pytest.approx(share) for name, share in shares.items()}
+    (total,) = [one for one in data["fields"] if one["field"] == "/total"]
+    assert (total["now"], total["before"]) == (pytest.approx(30 / 48), pytest.approx(54 / 60))
     page = reports.write_report(out, last).read_text()
     assert page.index(last) < page.index(first) and ">20.0%</td>" in page and ">62.5%</td>" in page
 
@@ -138,8 +138,8 @@ def test_a_list_that_stays_empty_counts_by_documents(tmp_path: Path) -> None:
     texts = {f"b{at}": f"name=b{at}" for at in range(12)}
     summary = read(tmp_path / "b", out, **texts | {"b0": "name=b0\n- n=1"})
     data = gather_run(out, summary.run_id, {})
-    (field,) = [one for one in data.fields if one.field == "/lines/*/n"]
-    assert (field.now, field.before) == (pytest.approx(1 / 12), 1.0)
+    (field,) = [one for one in data["fields"] if one["field"] == "/lines/*/n"]
+    assert (field["now"], field["before"]) == (pytest.approx(1 / 12), 1.0)
 
 
 @pytest.mark.slow
@@ -254,12 +254,12 @@ def test_what_people_changed_stands_beside_what_they_reviewed(tmp_path: Path) ->
     undone = corrector.correct(digests[2], "note", [Change(Action.VALUE, "/name", '"wrong"')], "ann")
     assert undone.corrections
     corrector.undo(digests[2], "note", None, "ann")
-    (own,) = gather_run(out, run_id, {}).shares
-    assert (own.reviewed, own.wrong) == (3, pytest.approx(1 / 3))
+    (own,) = gather_run(out, run_id, {})["shares"]
+    assert (own["reviewed"], own["wrong"]) == (3, pytest.approx(1 / 3))
     assert ">33.3%</td>" in reports.write_report(out, run_id).read_text()
     # The corrections are runs without a model: no run stands beside them, and the last report is not theirs.
     later = gather_run(out, many(out, 5), {})
-    assert [one.read for one in later.shares] == [5, 5]
+    assert [one["read"] for one in later["shares"]] == [5, 5]
 
 
 def test_the_report_of_the_last_run_is_not_that_of_a_correction(
