@@ -58,6 +58,19 @@ def above(pointer: str) -> Iterator[str]:
     yield pointer
 
 
+def template_of(pointer: str, value: Any) -> str:
+    """The pointer with `*` for each index into an array of this value: `/lines/*/n` for `/lines/3/n`."""
+    steps = []
+    for step in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            steps.append("*")
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+        else:
+            steps.append(step)
+            value = value.get(unescape(step)) if isinstance(value, dict) else None
+    return "".join("/" + step for step in steps)
+
+
 def lies_within_template(pointer: str, template: str) -> bool:
     """Whether this pointer is a place of a template, whose indices are `*`, or lies below one."""
     steps, own = pointer.split("/"), template.split("/")

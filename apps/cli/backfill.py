@@ -17,7 +17,7 @@ from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
-from cinnabar.extraction.plan.outcomes import UNREADABLE
+from cinnabar.extraction.plan.outcomes import CHANGED, GONE, UNREADABLE
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate
@@ -25,7 +25,7 @@ from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import connect
-from cinnabar.extraction.store.stored_records import CHANGED, GONE, Selection, latest_source, names
+from cinnabar.extraction.store.stored_records import Selection, latest_source, names
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.wording import harmless, with_noun
 

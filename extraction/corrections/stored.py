@@ -293,7 +293,7 @@ def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record |
     # Older files lack these columns.
     older: dict[str, Any] = {"flags": [], "row_confidence": None, "place": None}
     leaves = [older | row for row in rows["fields"]]
-    return stored_of(written["record_json"], written["confidence"], written["flags"], leaves).record
+    return stored_of(written["record_json"], written["confidence"], written["flags"], leaves)
 
 
 def base_table(states: Iterable[Reviewed], key: Key) -> pa.Table:

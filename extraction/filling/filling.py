@@ -37,7 +37,8 @@ def fill_documents(
     together = [at for at in range(len(documents)) if at not in set(alone)]
     results: dict[int, list[Result]] = {}
     with limit_batches(None if isinstance(filler, Metered) else max_seconds):
-        shared = filler.fill([request for at in together for request in documents[at].requests])
+        requests = [request for at in together for request in documents[at].requests]
+        shared = filler.fill(requests) if requests else []
     answers = iter(shared)
     for at in together:
         results[at] = [with_advice(next(answers), max_seconds) for _ in documents[at].requests]

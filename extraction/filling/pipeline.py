@@ -9,7 +9,7 @@ from typing import Protocol
 
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Metered, Request, Result
 from cinnabar.engine.work_time import limit_batches, time_stage
-from cinnabar.errors import DocumentError
+from cinnabar.errors import DocumentError, NotAccepted
 from cinnabar.extraction.documents.chunking import Chunk, on_pages
 from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.documents.content.parse_context import problem_message
@@ -33,6 +33,7 @@ from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums,
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.refilling import KeptRecord, Known, lost_outcome
 from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, STRUCK, notes_in
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
@@ -42,6 +43,7 @@ from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Re
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import above
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The fewest rows of a record whose values name the columns of tables that they stand in.
@@ -54,11 +56,13 @@ STAGES = ("fill", "judge")
 
 @dataclass(frozen=True, slots=True)
 class OpenedInput:
-    """An input that was opened: its path, the SHA-256 of its bytes, and its document or the error that it raised."""
+    """An input that was opened: its path, the SHA-256 of its bytes, its document or the error that it raised, and in a
+    backfill what is known of it."""
 
     path: str
     digest: str
     found: Document | DocumentError
+    known: Known | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +131,17 @@ class Batch:
 def run_batch(read: Sequence[OpenedInput], job: Job, set_aside: bool = False) -> Batch:
     """Returns one outcome for each input; an error or a failure of one document ends in its own outcome.
 
-    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone.
+    With `set_aside` long documents get none if the batch has other documents; each has to come again, alone. Of a
+    document with a stored record only what is not frozen of it is asked. One that has changed or gone since a backfill
+    found it is skipped.
     """
-    overtakes = set_aside and may_overtake(read, job)
-    return _run_job(read, job, overtakes) if job.routing is None else _run_jobs(read, job.routing, overtakes)
+    # Others may overtake a long document if there are any; a server answers for all of them at a time.
+    overtakes = set_aside and len(read) > 1 and not isinstance(job.engine, Metered)
+    lost = {at: outcome for at, one in enumerate(read) if (outcome := lost_outcome(one)) is not None}
+    left = [at for at in range(len(read)) if at not in lost]
+    there = [read[at] for at in left]
+    batch = _run_job(there, job, overtakes) if job.routing is None else _run_jobs(there, job.routing, overtakes)
+    return in_order(len(read), lost, [(left, batch)], 0.0)
 
 
 def _run_jobs(read: Sequence[OpenedInput], routing: Routes, overtakes: bool) -> Batch:
@@ -162,9 +173,7 @@ def in_order(
     return Batch(
         [by_place[at] for at in range(count) if at not in aside],
         sum(batch.steps for batch in batches),
-        Escalated(
-            sum(batch.escalated.documents for batch in batches), sum(batch.escalated.fields for batch in batches)
-        ),
+        sum((batch.escalated for batch in batches), Escalated()),
         aside,
         routing + sum(batch.routing for batch in batches),
         {stage: sum(batch.seconds.get(stage, 0.0) for batch in batches) for stage in STAGES},
@@ -173,58 +182,45 @@ def in_order(
 
 def _run_job(read: Sequence[OpenedInput], job: Job, overtakes: bool) -> Batch:
     begun, filling = time.perf_counter(), dict[str, float]()
-    planned = [_plan(item, job, overtakes) for item in on_chosen_pages(read, job)]
-    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, LongDocument)}
-    plans = [plan for plan in planned if not isinstance(plan, LongDocument)]
-    asked = [DocumentRequests(plan.tokens, plan.requests) for plan in plans if isinstance(plan, _DocumentPlan)]
+    planned = [_plan(replace(one, found=on_pages(one.found, job.compiled.form.pages)), job, overtakes) for one in read]
+    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, _LongDocument)}
+    plans = {at: plan for at, plan in enumerate(planned) if isinstance(plan, _DocumentPlan)}
+    asked = [DocumentRequests(plan.tokens, plan.requests) for plan in plans.values()]
     with time_stage(filling, "fill"):
-        results = iter(fill_documents(asked, job.engine, job.max_seconds))
-    merged: list[Outcome | MergedRecord] = []
-    steps = 0
-    for plan in plans:
-        if isinstance(plan, Outcome):
-            merged.append(plan)
-            continue
-        filled = next(results)
-        steps += sum(result.steps for result in filled if isinstance(result, Filled))
-        merged.append(_merge(plan, filled, job))
+        results = fill_documents(asked, job.engine, job.max_seconds)
+    steps = sum(result.steps for own in results for result in own if isinstance(result, Filled))
+    merged = {at: _merge(plan, own, job) for (at, plan), own in zip(plans.items(), results, strict=True)}
+    lower = {at: one for at, one in merged.items() if isinstance(one, MergedRecord)}
     with time_stage(filling, "fill"):
-        finals, escalated = raise_unsure([one for one in merged if isinstance(one, MergedRecord)], job)
-    final = iter(finals)
-    outcomes = [
-        one if isinstance(one, Outcome) else _conclude(plan.path, one, next(final), job)
-        for plan, one in zip(plans, merged, strict=True)
-    ]
-    outcomes = with_checks(outcomes, job.checks, job.on_check)
-    return Batch(outcomes, steps, escalated, aside, seconds=stages_since(begun, filling["fill"]))
-
-
-def on_chosen_pages(read: Sequence[OpenedInput], job: Job) -> list[OpenedInput]:
-    """Returns the inputs with the pages that the job's schema names; a document without them is an error."""
-    return [replace(one, found=on_pages(one.found, job.compiled.form.pages)) for one in read]
-
-
-def stages_since(begun: float, fill: float) -> dict[str, float]:
-    """Returns the seconds of a batch's stages: of the model, and of all else since `begun` (perf_counter)."""
-    return {"fill": fill, "judge": time.perf_counter() - begun - fill}
+        finals, escalated = _raise_unsure([*lower.values()], job)
+    concluded = {
+        at: _conclude(plans[at], one, final, job) for (at, one), final in zip(lower.items(), finals, strict=True)
+    }
+    settled = {**dict(enumerate(planned)), **merged, **concluded}
+    outcomes = {at: one for at, one in settled.items() if isinstance(one, Outcome)}
+    outcomes = dict(zip(outcomes, with_checks([*outcomes.values()], job.checks, job.on_check), strict=True))
+    # The schema allows no record with what was to stay of these: they are read like new documents.
+    again = [at for at in plans if at not in outcomes]
+    whole = _run_job([replace(read[at], known=None) for at in again], job, False) if again else Batch([])
+    outcomes |= zip(again, whole.outcomes, strict=True)
+    fill = filling["fill"] + whole.seconds.get("fill", 0.0)
+    return Batch(
+        [outcomes[at] for at in range(len(read)) if at not in aside],
+        steps + whole.steps,
+        escalated + whole.escalated,
+        aside,
+        seconds={"fill": fill, "judge": time.perf_counter() - begun - fill},
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class LongDocument:
+class _LongDocument:
     """A document that is set aside, with its tokens, or its words if these tell already that it is long."""
 
     tokens: int
 
 
-def may_overtake(read: Sequence[OpenedInput], job: Job) -> bool:
-    """Returns whether other documents of a batch may overtake a long one: there are some, and no server fills them.
-
-    A server answers for a long document and for others at a time.
-    """
-    return len(read) > 1 and not isinstance(job.engine, Metered)
-
-
-def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | LongDocument:
+def _tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | _LongDocument:
     """Returns the tokens of a document, or that it is long if others may overtake it.
 
     Raises DocumentError: too_long. The words alone tell of most long documents, so that the others of a batch do not
@@ -232,15 +228,18 @@ def tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | LongD
     """
     words = len(document.words)
     if overtakes and words > LONG_DOCUMENT:
-        return LongDocument(words)
+        return _LongDocument(words)
     tokens = tokens_of(document, job.engine, job.max_tokens)
-    return LongDocument(tokens) if overtakes and tokens > LONG_DOCUMENT else tokens
+    return _LongDocument(tokens) if overtakes and tokens > LONG_DOCUMENT else tokens
 
 
 @dataclass(frozen=True, slots=True)
 class _DocumentPlan:
-    """A document with the path of its input, its tokens, its chunks, a request for each chunk, and the values of its
-    fact fields."""
+    """A document with the path of its input, its tokens, its chunks and a request for each chunk.
+
+    `facts` are the values of its fact fields, `kept` what stays of its stored record. No model is asked for what is
+    `held` of both: a stored fact stays, and one that the changes of the schema ask for comes from the document.
+    """
 
     path: str
     document: Document
@@ -248,49 +247,61 @@ class _DocumentPlan:
     chunks: list[Chunk]
     requests: list[Request]
     facts: FactValues
+    held: FactValues
+    kept: KeptRecord | None
 
 
-def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | LongDocument | Outcome:
-    document = item.found
+def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _LongDocument | Outcome:
+    document, form = item.found, job.compiled.form
     if isinstance(document, DocumentError):
-        return unreadable_outcome(item, document)
+        return _unreadable_outcome(item, document)
     try:
-        tokens = tokens_or_long(document, job, overtakes)
-        if isinstance(tokens, LongDocument):
+        tokens = _tokens_or_long(document, job, overtakes)
+        if isinstance(tokens, _LongDocument):
             return tokens
-        pieces = chunks_for(document, job.engine, job.context, job.compiled.form, tokens)
-        facts = FactValues.of(document, fact_fields(job.compiled.form))
+        pieces = chunks_for(document, job.engine, job.context, form, tokens)
+        facts = held = FactValues.of(document, fact_fields(form))
+        kept = KeptRecord.of(item.known, form, lists=len(pieces) == 1)
+        if kept is not None:
+            held = facts.beside(kept.frozen)
         requests = [
-            facts.request(f"{document.digest}:{c.start}", job.compiled.form, passage_of(document, c.start, c.end))
-            for c in pieces
+            held.request(f"{document.digest}:{c.start}", form, passage_of(document, c.start, c.end))
+            for c in (pieces if kept is None or kept.asks else ())
         ]
     except DocumentError as error:
-        return to_quarantine(item.path, document, error.code, error.detail)
+        return _to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:
-        return to_quarantine(item.path, document, "internal_error", error_text(error))
-    return _DocumentPlan(item.path, document, tokens, pieces, requests, facts)
+        return _to_quarantine(item.path, document, "internal_error", _error_text(error))
+    return _DocumentPlan(item.path, document, tokens, pieces, requests, facts, held, kept)
 
 
-def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome:
-    """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed."""
+def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome | None:
+    """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed or nothing was asked.
+
+    None stands for a document that the schema allows no record with what is kept of it.
+    """
+    form, text = job.compiled.form, plan.document.text
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return failure_of(plan.path, plan.document, failed, facts=plan.facts)
+        return _failure_of(plan, failed)
+    if plan.kept is not None and not results:
+        return _judge(plan, None, job)
     try:
         answers = [result for result in results if isinstance(result, Filled)]
-        filled = with_constants(job.compiled.form, merge(job.compiled.form, plan.chunks, answers))
-        filled = with_facts(job.compiled.form, filled, plan.facts)
-        filled = with_marks(job.compiled.form, filled, plan.document)
-        filled = without_sum_rows(job.compiled.form, filled, plan.document.text)
-        filled = with_doubted_sums(job.compiled.form, filled, plan.document.text)
-        if job.tier is not None:  # it is asked for what the surroundings leave in doubt
-            filled = read_surroundings(job.compiled.form, filled, plan.document, locale_of(plan.document))
+        filled = with_constants(form, merge(form, plan.chunks, answers))
+        filled = with_facts(form, filled, plan.held)
+        filled = with_marks(form, filled, plan.document)
+        if plan.kept is None:  # the rows of a stored record stay
+            filled = without_sum_rows(form, filled, text)
+            filled = with_doubted_sums(form, filled, text)
+            if job.tier is not None:  # it is asked for what the surroundings leave in doubt
+                filled = read_surroundings(form, filled, plan.document, locale_of(plan.document))
     except Exception as error:
-        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
-    return MergedRecord(plan.document, filled, plan.facts)
+        return _to_quarantine(plan.path, plan.document, "internal_error", _error_text(error))
+    return MergedRecord(plan.document, filled, plan.held)
 
 
-def raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
+def _raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
     """Returns the records with what the job's stronger model says of unsure values, and how many it was asked."""
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
@@ -302,25 +313,51 @@ def raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Res
     return [with_advice(one, job.max_seconds) for one in finals], escalated
 
 
-def _conclude(path: str, merged: MergedRecord, result: Result, job: Job) -> Outcome:
-    document = merged.document
-    if isinstance(result, Failed):
-        lower = record_of(document, merged.filled, job.compiled.form, merged.facts)
-        return failure_of(path, document, result, lower, merged.facts)
+def _conclude(plan: _DocumentPlan, merged: MergedRecord, result: Result, job: Job) -> Outcome | None:
+    """Returns the outcome of a record with what a stronger model says; None as in `_merge`."""
+    if isinstance(result, Filled):
+        return _judge(plan, result, job)
+    lower = record_of(plan.document, merged.filled, job.compiled.form, plan.facts) if plan.kept is None else None
+    return _failure_of(plan, result, lower)
+
+
+def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | None:
+    """Returns the outcome of a filled form, or of a stored record with what was asked of it; None as in `_merge`."""
+    stored: Collection[str] = ()
     try:
-        record = record_of(document, result, job.compiled.form, merged.facts)
+        if plan.kept is not None:
+            record, stored = _joined(plan, plan.kept, filled, job)
+        else:
+            assert filled is not None
+            record = record_of(plan.document, filled, job.compiled.form, plan.facts)
+    except NotAccepted:
+        return None
     except Exception as error:
-        return to_quarantine(path, document, "internal_error", error_text(error))
-    return judge_record(path, document, record, job, facts=merged.facts)
+        return _to_quarantine(plan.path, plan.document, "internal_error", _error_text(error))
+    return _judge_record(plan.path, plan.document, record, job, stored, plan.held)
 
 
-def judge_record(
+def _joined(plan: _DocumentPlan, kept: KeptRecord, filled: Filled | None, job: Job) -> tuple[Record, set[str]]:
+    """Returns a stored record with what was asked of it, and the pointers of its stored leaves.
+
+    Raises NotAccepted if the schema does not allow it.
+    """
+    text, taken = kept.join(job.compiled, filled)
+    fresh, flags = None, {*plan.document.flags, *([REFUSED] if plan.facts.refusals else ())}
+    if filled is not None:
+        asked = {at: leaf for at, leaf in filled.leaves.items() if not taken.isdisjoint(above(at))}
+        fresh = record_of(plan.document, replace(filled, leaves=asked), job.compiled.form, plan.facts)
+        flags |= {ALONE} if filled.alone else set()
+    return kept.joined(text, taken, fresh, flags)
+
+
+def _judge_record(
     path: str,
     document: Document,
     record: Record,
     job: Job,
-    stored: Collection[str] = (),
-    facts: FactValues = NO_FACTS,
+    stored: Collection[str],
+    facts: FactValues,
 ) -> Outcome:
     """Returns the outcome of a record: written, or quarantined as missing, invalid, empty or low in confidence.
 
@@ -332,16 +369,16 @@ def judge_record(
         record = with_emptiness(record, job.compiled.form)
         if facts.demanded_reasons:
             detail = "; ".join(f"{at}: {reason}" for at, reason in [*facts.demanded_reasons.items()][:5])
-            return to_quarantine(path, document, REFUSED, detail, record, tuple(facts.demanded_reasons))
+            return _to_quarantine(path, document, REFUSED, detail, record, tuple(facts.demanded_reasons))
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
-            return to_quarantine(path, document, "missing", detail, record, missing)
+            return _to_quarantine(path, document, "missing", detail, record, missing)
         violations = job.validator.check(record.text)
         if violations:
             detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
             pointers = tuple(dict.fromkeys(v.pointer for v in violations))
-            return to_quarantine(path, document, "invalid", detail, record, pointers)
+            return _to_quarantine(path, document, "invalid", detail, record, pointers)
         written = Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
         final = with_fate(written, "write" if stored else job.on_empty)
         if final.status == "written" and not stored:
@@ -354,9 +391,9 @@ def judge_record(
             more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
             detail = f"confidence below {job.min_confidence:g}: {detail}{more}"
             pointers = tuple(at for at, _ in unsure)
-            return to_quarantine(path, document, "low_confidence", detail, record, pointers)
+            return _to_quarantine(path, document, "low_confidence", detail, record, pointers)
     except Exception as error:
-        return to_quarantine(path, document, "internal_error", error_text(error))
+        return _to_quarantine(path, document, "internal_error", _error_text(error))
     return final
 
 
@@ -416,24 +453,28 @@ def _flags(leaf: Leaf, evidence: Evidence | None) -> dict[str, bool]:
     }
 
 
-def failure_of(
-    path: str, document: Document, failed: Failed, record: Record | None = None, facts: FactValues = NO_FACTS
-) -> Outcome:
-    """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined."""
-    if failed.code == "known" and facts.values:
+def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = None) -> Outcome | None:
+    """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined.
+
+    None as in `_merge`.
+    """
+    path, document, values = plan.path, plan.document, plan.held.values
+    if failed.code == "known" and plan.kept is not None:
+        return None
+    if failed.code == "known" and values:
         detail = f"the schema allows no record with the facts of this document ({failed.detail})"
-        return to_quarantine(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in facts.values))
+        return _to_quarantine(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in values))
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
-    return to_quarantine(path, document, failed.code, failed.detail, record)
+    return _to_quarantine(path, document, failed.code, failed.detail, record)
 
 
-def unreadable_outcome(item: OpenedInput, problem: DocumentError) -> Outcome:
+def _unreadable_outcome(item: OpenedInput, problem: DocumentError) -> Outcome:
     """Returns the outcome of an input that could not be read."""
     return Outcome(item.path, "quarantined", problem.code, problem_message(problem), digest=item.digest)
 
 
-def to_quarantine(
+def _to_quarantine(
     path: str,
     document: Document,
     code: str,
@@ -445,5 +486,5 @@ def to_quarantine(
     return Outcome(path, "quarantined", code, detail, document.digest, info, record, pointers=pointers)
 
 
-def error_text(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:2000]

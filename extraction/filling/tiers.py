@@ -98,6 +98,9 @@ class Escalated:
     documents: int = 0
     fields: int = 0
 
+    def __add__(self, other: Escalated) -> Escalated:
+        return Escalated(self.documents + other.documents, self.fields + other.fields)
+
 
 @dataclass(frozen=True, slots=True)
 class MergedRecord:

@@ -77,11 +77,11 @@ def corrected_set(out: Path, schema_name: str) -> CorrectedSet:
         one
         for one in touched
         if one.schema_fingerprint == fingerprint
-        and _is_looked_at(records[one.document].record, by_document[one.document])
+        and _is_looked_at(records[one.document], by_document[one.document])
     ]
     reads, missing = _parse(out, whole)
     truths = tuple(
-        {"file": one.document, "truth": json.loads(records[one.document].record.text)}
+        {"file": one.document, "truth": json.loads(records[one.document].text)}
         for one in whole
         if one.document in reads
     )

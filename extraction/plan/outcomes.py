@@ -14,6 +14,8 @@ class Reason(NamedTuple):
 
 #: The code of a path that is skipped for its name, and of documents that a routing sent to no schema.
 SYSTEM_FILE, OTHER_KIND = "system_file", "other_kind"
+#: The codes of documents that cannot be read again: the file is missing, or holds other bytes.
+GONE, CHANGED = "gone", "changed"
 _AGAIN = "save it again; if it then fails too, report the file as a bug"
 #: Why a file cannot be read: the codes that a `DocumentError` may carry.
 UNREADABLE: dict[str, Reason] = {

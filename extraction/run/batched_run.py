@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.closing import Closing
+from cinnabar.engine.request import Metered
 from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.filling.model_sources import LanguageSource, name_of
 from cinnabar.extraction.filling.time_estimate import Pace, usual_seconds
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.commits import Commits
 from cinnabar.extraction.run.engines.pool import EnginePool, engines_of
-from cinnabar.extraction.run.loaded_models import LoadedModels
 from cinnabar.extraction.run.report.reports import report_of_run
 from cinnabar.extraction.run.stored_run import Summary, commit_behind
-from cinnabar.extraction.run.work.batch_filling import fill_batch
+from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.retries import BatchAttempts
 from cinnabar.extraction.store.records import Outcome
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.pipeline import Batch, OpenedInput
+    from cinnabar.extraction.filling.pipeline import Batch, Job, OpenedInput
+    from cinnabar.extraction.filling.refilling import Known
     from cinnabar.extraction.run.cluster.connection import Cluster
-    from cinnabar.extraction.run.work.refilling import Known
 
 T = TypeVar("T")
 #: A driver fills the batches of a run, which may grow meanwhile, and yields the number and the outcomes of each.
 Driver = Callable[["BatchedRun"], Generator[tuple[int, "Batch"]]]
+#: Returns what a backfill knows of these inputs; the batches that follow come next.
+FindKnown = Callable[[Sequence[Input], Sequence[Sequence[Input]]], Sequence["Known"]]
 
 # Batches under way for each engine: one that is filled and one that waits for it.
 _AHEAD = 2
@@ -45,20 +48,20 @@ class BatchedRun(Closing):
 
     The stages of a document: its input is found and examined before (`begin_extraction`, `begin_backfill`), then read
     (`batches`), routed, filled, merged and judged (`run_batch`), revised by corrections and committed (`Run`), and told
-    (`progress`). A batch is committed, and the next one is parsed, while another is filled. `known` returns the stored
-    records of the inputs with a batch's number; `ending` is called when all batches are done. A context manager.
+    (`progress`). A batch is committed, and the next one is parsed, while another is filled. `known` has the stored
+    records of a backfill; `ending` is called when all batches are done. A context manager.
     """
 
     def __init__(
         self,
+        assignment: Assignment,
         commits: Commits,
         batches: Batches,
-        models: LoadedModels,
-        known: Callable[[Sequence[Input], int], Known | None] = lambda _items, _number: None,
+        known: FindKnown | None = None,
         ending: Callable[[], None] = lambda: None,
     ) -> None:
-        self.assignment, self.batches, self.known = models.assignment, batches, known
-        self._commits, self._models, self._progress, self._ending = commits, models, commits.progress, ending
+        self.assignment, self.batches, self._known = assignment, batches, known
+        self._commits, self._progress, self._ending = commits, commits.progress, ending
         self._pace = Pace(self._progress.on_time)
         self.attempts = BatchAttempts(self._progress.note)
         self._stack = ExitStack()
@@ -127,15 +130,37 @@ class BatchedRun(Closing):
         self._progress.within(documents)
         self._pace.within(documents)
 
+    @cached_property
+    def job(self) -> Job:
+        """Returns the job; the first call loads its models, and tells of the memory that they take."""
+        for note in self.assignment.memory_notes():
+            self._progress.note(note)
+        return self.assignment.job()
+
+    def _usage(self) -> Mapping[str, Any] | None:
+        """Returns the use of the one model behind a server, or of a local model for escalated fields, else None."""
+        escalation, commits = self.assignment.escalation, self._commits
+        raised = {"escalated_documents": commits.escalated_documents, "escalated_fields": commits.escalated_fields}
+        if escalation is not None and isinstance(escalation.source, LanguageSource):
+            return raised | {"model": name_of(escalation.source), "left": 0}
+        if "job" not in vars(self):  # no model was loaded
+            return None
+        fillers = [self.job.engine, *(self.job.tier.loaded_fillers if self.job.tier else ())]
+        metered = [filler for filler in fillers if isinstance(filler, Metered)]
+        if not metered:
+            return None
+        usage: dict[str, Any] = dict(metered[-1].usage()) | {"left": commits.without_budget}
+        return usage | raised if escalation is not None else usage
+
     @property
     def empty(self) -> bool:
         """Returns True if the run has no input."""
-        return not self._commits.opening.names
+        return not self._commits.names
 
     @property
     def out(self) -> Path:
         """Returns the output folder."""
-        return self._commits.opening.store.out
+        return self._commits.store.out
 
     @property
     def engines(self) -> int:
@@ -144,19 +169,24 @@ class BatchedRun(Closing):
 
     def fill(self, number: int) -> Batch:
         """Reads and fills the batch with this number here, except for its long and late documents."""
-        # Documents are parsed while torch is imported and the model is loaded.
         self.batches.begin(number)
-        job = self._models.load()
-        read, known = self.read(number)
+        # Cold start: documents are parsed while torch is imported and the model is loaded.
+        from cinnabar.extraction.filling.pipeline import run_batch
+
+        job = self.job
+        read = self.read(number)
         with told_to(lambda share: self._within(share * len(read))):
-            batch = fill_batch([one for one in read if one is not None], known, job)
+            batch = run_batch([one for one in read if one is not None], job, set_aside=True)
         return self.batches.set_aside_late(read, batch)
 
-    def read(self, number: int) -> tuple[list[OpenedInput | None], Known | None]:
-        """Returns the parsed documents of a batch, None for late ones, and the stored records of the others."""
-        read = self.batches.read(number)
-        there = [item for item, one in zip(self.batches[number], read, strict=True) if one is not None]
-        return read, self.known(there, number)
+    def read(self, number: int) -> list[OpenedInput | None]:
+        """Returns the parsed documents of a batch, None for late ones."""
+        read, known = self.batches.read(number), self.known(self.batches[number], number)
+        return [one and replace(one, known=own) for one, own in zip(read, known, strict=True)]
+
+    def known(self, items: Sequence[Input], number: int) -> Sequence[Known | None]:
+        """Returns what a backfill knows of each of these inputs of a batch, None in an extraction."""
+        return [None] * len(items) if self._known is None else self._known(items, self.batches[number + 1 :])
 
     def commit(self, batch: Batch) -> list[Outcome]:
         """Commits the outcomes of a filled batch and returns them as stored; a second call changes nothing."""
@@ -167,9 +197,12 @@ class BatchedRun(Closing):
         self._ending()
         commits, out = self._commits, self.out
         commits.settle(self.batches.duplicates())
-        usage, run = self._models.usage(), commits.begin()
+        usage, run = self._usage(), commits.begin()
         ended = run.finish(usage)
-        seconds = {"parse": self.batches.seconds} | commits.seconds | self._models.seconds
+        # The steps of a model are stages of their own.
+        steps = getattr(self.job.engine, "timings", {}) if "job" in vars(self) else {}
+        own = {f"fill/{step}": seconds for step, seconds in steps.items()}
+        seconds = {"parse": self.batches.seconds} | commits.seconds | own
         report = report_of_run(out, run.ids, seconds, lambda text: self._progress.note(text))
         return replace(
             ended,
@@ -204,8 +237,8 @@ def run_in_engines(run: BatchedRun, engines: int) -> Generator[tuple[int, Batch]
         while number < len(run.batches) or under_way:
             while number < len(run.batches) and len(under_way) < _AHEAD * engines:
                 attempts = partial(run.attempt, number)
-                read, known = attempts(partial(run.read, number))
-                filled = pool.submit([one for one in read if one is not None], known, attempts)
+                read = attempts(partial(run.read, number))
+                filled = pool.submit([one for one in read if one is not None], attempts)
                 under_way.append((number, read, filled))
                 number += 1
             first, read, filled = under_way.popleft()

@@ -48,23 +48,12 @@ def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> Store:
     return store
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """The values that begin a run: its store, the names of its inputs, and the fingerprint of its models and options.
-
-    `about` is stored with the run, beside its options. `settled` holds the outcomes that need no model.
-    """
-
-    store: Store
-    names: Sequence[str]
-    fingerprint: str
-    about: Mapping[str, Any]
-    settled: Iterable[Outcome] = ()
-
-
 @dataclass(slots=True)
 class Commits:
     """Commits the outcomes of a run, and counts what they say.
+
+    `names` are those of its inputs, `fingerprint` that of its models and options. `about` is stored with the run,
+    beside its options. `settled` holds the outcomes that need no model.
 
     `steps` counts denoising steps, `empty` the records without a value, `several` the files that look like several
     documents, `without_budget` the documents that no model was paid for, `routed` the documents whose schema was
@@ -72,8 +61,12 @@ class Commits:
     """
 
     assignment: Assignment
-    opening: Opening
     progress: ProgressListener
+    store: Store
+    names: Sequence[str]
+    fingerprint: str
+    about: Mapping[str, Any]
+    settled: Iterable[Outcome] = ()
     steps: int = 0
     empty: int = 0
     several: int = 0
@@ -91,35 +84,35 @@ class Commits:
             self._run = self._begin()
             for notice in filter(None, (source.notice for source in self.assignment.sources)):
                 self.progress.note(notice)
-            if removed := remove_left_over(self.opening.store.out):
+            if removed := remove_left_over(self.store.out):
                 self.progress.note(removed)
-            for path, why in unread_corrections(self.opening.store.out).items():
+            for path, why in unread_corrections(self.store.out).items():
                 self.progress.note(f"{path}: {why}")
-            self.progress.on_inputs(len(self.opening.names))
-            self.settle(self.opening.settled)
+            self.progress.on_inputs(len(self.names))
+            self.settle(self.settled)
         return self._run
 
     def _begin(self) -> Run | RunGroup:
-        opening, assignment = self.opening, self.assignment
-        arguments = assignment.options.model_dump() | dict(opening.about) | {"model": assignment.model.fingerprint}
+        assignment = self.assignment
+        arguments = assignment.options.model_dump() | dict(self.about) | {"model": assignment.model.fingerprint}
         arguments |= named_folder(assignment.model) | {MODELS: [name_of(one) for one in assignment.sources]}
         retry = assignment.options.retry_quarantined
         if assignment.routing is None:
             return Run(
-                opening.store,
+                self.store,
                 assignment.source,
                 assignment.compiled_schema,
-                opening.fingerprint,
+                self.fingerprint,
                 arguments,
-                inputs=opening.names,
+                inputs=self.names,
                 retry_quarantined=retry,
             )
         return RunGroup(
-            opening.store,
+            self.store,
             [(part.source, part.compiled_schema) for part in assignment.parts],
-            opening.fingerprint,
+            self.fingerprint,
             arguments | assignment.routing.about,
-            inputs=opening.names,
+            inputs=self.names,
             retry_quarantined=retry,
         )
 

@@ -17,15 +17,14 @@ from cinnabar.extraction.documents.inputs import Input, InputSource, Location, e
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.cost_estimate import estimate_cost
-from cinnabar.extraction.filling.model_sources import Source
+from cinnabar.extraction.filling.model_sources import RemoteSource, Source
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
-from cinnabar.extraction.run.commits import Commits, Opening, open_output
-from cinnabar.extraction.run.loaded_models import LoadedModels
+from cinnabar.extraction.run.commits import Commits, open_output
 from cinnabar.extraction.run.packets import settle_split, split_packets
 from cinnabar.extraction.run.renamed_records import bring_along
 from cinnabar.extraction.run.run_group import RunGroup
@@ -95,16 +94,15 @@ def begin_extraction(
         if parsers.passwords:
             # Their number and nothing else of them: with another number, locked documents are tried again.
             about[PASSWORD_COUNT] = len(parsers.passwords)
-        opening = Opening(store, [name for name, _ in chosen], assignment.fingerprint, about)
-        commits = Commits(assignment, opening, progress)
+        commits = Commits(assignment, progress, store, [name for name, _ in chosen], assignment.fingerprint, about)
         known = store.digests([one.prefix for one in sources if one.prefix is not None])
         examined = [replace(examine(item, paths, known), path=name) for name, item in chosen]
         settled, left = settle_inputs(examined, commits.begin())
         commits.settle(settled)
-        models = LoadedModels(_with_finished(assignment, commits, left), commits)
+        assignment = _with_finished(assignment, commits, left)
         batches = stack.enter_context(Batches(left, assignment, parsers, store.out))
-        _estimate(models, batches, progress)
-        run = BatchedRun(commits, batches, models, ending=lambda: _end_packets(commits, packets))
+        _estimate(assignment, batches, progress)
+        run = BatchedRun(assignment, commits, batches, ending=lambda: _end_packets(commits, packets))
         return run.closing(stack)
 
 
@@ -131,16 +129,17 @@ def _with_finished(assignment: Assignment, commits: Commits, left: Sequence[Inpu
     return assignment
 
 
-def _estimate(models: LoadedModels, batches: Batches, progress: ProgressListener) -> None:
+def _estimate(assignment: Assignment, batches: Batches, progress: ProgressListener) -> None:
     """Reports the expected cost of models behind a server before the run asks them."""
-    items, assignment = [item.content for batch in batches for item in batch], models.assignment
-    if not items or models.server is None:
+    items = [item.content for batch in batches for item in batch]
+    server = next((one for one in assignment.sources if isinstance(one, RemoteSource)), None)
+    if not items or server is None:
         return
     estimate = estimate_cost(
         items,
         max((part.compiled_schema.form for part in assignment.parts), key=lambda form: len(form.slots)),
         batches.pool,
-        models.server.served,
+        server.served,
         assignment.options.context,
         at_most=assignment.escalation is not None or assignment.routing is not None,
         examples=None if assignment.examples is None else assignment.examples.examples,
@@ -151,7 +150,7 @@ def _estimate(models: LoadedModels, batches: Batches, progress: ProgressListener
 def _end_packets(commits: Commits, packets: Collection[str]) -> None:
     """Leaves in the views what packets were split into, or tells of files that should be."""
     if packets:
-        settle_split(commits.opening.store, packets, lambda text: commits.progress.note(text))
+        settle_split(commits.store, packets, lambda text: commits.progress.note(text))
     elif commits.several:
         some = with_noun(commits.several, "file looks like several documents", "files look like several documents")
         commits.progress.note(f"{some} (flag {SEVERAL}); --split reads them one by one")

@@ -49,7 +49,7 @@ def renamed_outcomes(
         some = renamed[start : start + _FETCH]
         stored, made = load_records(store.out, some), list[Outcome]()
         for one in some:
-            record = renamed_record(stored[one.document].record, renames[one.schema_fingerprint])
+            record = renamed_record(stored[one.document], renames[one.schema_fingerprint])
             with suppress(NotAccepted):
                 record = replace(record, text=assignment.compiled_schema.canonical(record.value))
                 if not assignment.validator.check(record.text):

@@ -28,16 +28,11 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER, THOUGHTS, evidence_in, list_notes
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema, stored_schema
-from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
 from cinnabar.schemas.compiling.changes import Changes, changes
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.parsing.texts import read_schema
-from cinnabar.schemas.pointers import unescape
-
-#: The codes of documents that cannot be read again: the file is missing, or holds other bytes.
-GONE, CHANGED = "gone", "changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +78,6 @@ class LatestRecord:
     def name(self) -> str:
         """Returns the name of the document in a run: an older content of its path has one of its own."""
         return self.paths[0] if self.current else f"{self.paths[0]}@{self.document[:16]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A record, and the schema field of each of its leaves (`/lines/*/price`)."""
-
-    record: Record
-    fields: dict[str, str]
 
 
 # The most columns that the error for an unknown column names.
@@ -206,7 +193,7 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     return source
 
 
-def load_records(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Stored]:
+def load_records(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Record]:
     """Returns the records of these documents, by digest."""
     wanted = [[one.document, one.run_id] for one in latest]
     if not wanted:
@@ -228,19 +215,14 @@ def load_records(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Stored]
     }
 
 
-def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Stored:
-    """Returns a stored record of these rows of `fields`."""
-    value = parse(text)
-    rows, lists = {}, {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
+def stored_of(text: str, confidence: float, flags: list[str], leaves: Sequence[dict[str, Any]]) -> Record:
+    """Returns the stored record of these rows of `fields`."""
+    lists = {row["pointer"]: row["confidence"] for row in leaves if row["origin"] == LIST}
     lengths = list_notes(leaves)
     leaves = [row for row in leaves if row["origin"] not in (LIST, THOUGHTS, LENGTH, OTHER)]
-    for leaf in leaves:
-        place = _row(leaf["pointer"], value)
-        if place and leaf["row_confidence"] is not None:
-            rows[place] = leaf["row_confidence"]
-    kept = tuple(map(_leaf, leaves))
-    record = Record(text, kept, confidence, tuple(flags or ()), rows, {}, lists, lengths)
-    return Stored(record, {leaf["pointer"]: leaf["field"] for leaf in leaves})
+    within = ((_row(leaf["pointer"], leaf["field"]), leaf["row_confidence"]) for leaf in leaves)
+    rows = {row: sure for row, sure in within if row and sure is not None}
+    return Record(text, tuple(map(_leaf, leaves)), confidence, tuple(flags or ()), rows, {}, lists, lengths)
 
 
 def _leaf(row: dict[str, Any]) -> LeafRow:
@@ -250,18 +232,11 @@ def _leaf(row: dict[str, Any]) -> LeafRow:
     )  # fmt: skip
 
 
-def _row(pointer: str, record: Any) -> str:
-    """Returns the innermost list item of the record on the way of this pointer, "" for none."""
-    row, here, value = "", "", record
-    for step in pointer.split("/")[1:]:
-        here = f"{here}/{step}"
-        if isinstance(value, list):
-            row = here
-            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
-        else:
-            name = unescape(step)
-            value = value.get(name) if isinstance(value, dict) else None
-    return row
+def _row(pointer: str, field: str) -> str:
+    """Returns the innermost list item on the way of this pointer of a field, which has other steps at indices alone."""
+    steps = pointer.split("/")
+    items = [at for at, (step, name) in enumerate(zip(steps, field.split("/"), strict=False)) if step != name]
+    return "/".join(steps[: items[-1] + 1]) if items else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from cinnabar.extraction.store.records import LIST_INCOMPLETE, LeafRow, ListNote
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.columns.arrow import arrow_value
 from cinnabar.schemas.facts import FACTS, FactKind, FactValue, column_of
-from cinnabar.schemas.pointers import escape, unescape, value_at
+from cinnabar.schemas.pointers import escape, template_of, value_at
 
 _TEXTS = pa.list_(pa.string())
 _SPAN = pa.struct([("start", pa.int64()), ("end", pa.int64())])
@@ -359,7 +359,7 @@ def _field_row(leaf: LeafRow, record: Record, value: Any, outcome: Outcome, key:
         "document": outcome.digest,
         "schema_name": key.schema_name,
         "pointer": leaf.pointer,
-        "field": field_of(leaf.pointer, value),
+        "field": template_of(leaf.pointer, value),
         "value_json": leaf.value,
         "confidence": leaf.confidence,
         "row_confidence": record.row_confidence(leaf.pointer),
@@ -415,20 +415,6 @@ def check_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:
         for name, holds in outcome.record.checks.items()
     ]
     return pa.Table.from_pylist(rows, CHECKS)
-
-
-def field_of(pointer: str, record: Any) -> str:
-    """Returns the pointer with `*` for each index into an array of the record: `/lines/*/n` for `/lines/3/n`."""
-    steps = []
-    value = record
-    for step in pointer.split("/")[1:]:
-        if isinstance(value, list):
-            steps.append("*")
-            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
-        else:
-            steps.append(step)
-            value = value.get(unescape(step)) if isinstance(value, dict) else None
-    return "".join("/" + step for step in steps)
 
 
 def document_rows(outcomes: Iterable[Outcome], key: Key) -> pa.Table:

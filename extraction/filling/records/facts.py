@@ -9,12 +9,12 @@ the same way, and flagged; where a value is demanded the document goes to quaran
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cinnabar.engine.readings.codes import codes_of
 from cinnabar.engine.request import Filled, Leaf, Passage, Request
@@ -26,6 +26,9 @@ from cinnabar.schemas.facts import FACTS, LANGUAGE
 from cinnabar.schemas.form.fitting import fit, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.pointers import lies_within, unescape
+
+if TYPE_CHECKING:
+    from cinnabar.extraction.filling.freezing import Frozen
 
 #: The reason code of a document with a fact that the schema refuses where it demands a value.
 REFUSED = "refused_fact"
@@ -53,9 +56,12 @@ class FieldFact:
 
 @dataclass(frozen=True)
 class FactValues:
-    """The values of all fact fields in one document."""
+    """The values of all fact fields in one document, and what else no model is asked for, as in a request."""
 
     values: tuple[FieldFact, ...] = ()
+    given: Mapping[str, str | None] = field(default_factory=dict)
+    given_lists: frozenset[int] = frozenset()
+    given_rows: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(cls, document: Document, fields: Sequence[FactField]) -> FactValues:
@@ -65,7 +71,7 @@ class FactValues:
     @cached_property
     def known(self) -> dict[str, str | None]:
         """Returns the frozen values of a request."""
-        frozen: dict[str, str | None] = {}
+        frozen = {**self.given}
         for value in self.values:
             at, node = value.place.pointer, value.place.node
             if isinstance(node, ArrayNode):
@@ -81,25 +87,30 @@ class FactValues:
     @cached_property
     def counted_lists(self) -> frozenset[int]:
         """Returns the lists whose rows are known."""
-        return frozenset(v.place.node.index for v in self.values if isinstance(v.place.node, ArrayNode))
+        own = (v.place.node.index for v in self.values if isinstance(v.place.node, ArrayNode))
+        return self.given_lists.union(own)
 
     @cached_property
     def rows(self) -> tuple[tuple[int, int], ...]:
         """Returns the known rows with the characters at which they begin."""
-        return tuple(
+        own = (
             (value.place.node.index, _anchor(value, number))
             for value in self.values
             if isinstance(value.place.node, ArrayNode)
             for number, _ in enumerate(_items(value, value.place.node))
         )
+        return (*self.given_rows, *own)
 
-    def beside(self, known: Mapping[str, str | None], counted: Collection[int]) -> FactValues:
-        """Returns the values of the fields that are not frozen already by these known values and counted lists."""
-        frozen = (
-            v.place.node.index in counted if isinstance(v.place.node, ArrayNode) else v.place.pointer in known
+    def beside(self, frozen: Frozen) -> FactValues:
+        """Returns what is frozen, and the values of the other fields."""
+        held = (
+            v.place.node.index in frozen.counted
+            if isinstance(v.place.node, ArrayNode)
+            else v.place.pointer in frozen.known
             for v in self.values
         )
-        return FactValues(tuple(v for v, held in zip(self.values, frozen, strict=True) if not held))
+        left = tuple(v for v, is_held in zip(self.values, held, strict=True) if not is_held)
+        return FactValues(left, frozen.known, frozenset(frozen.counted), tuple(frozen.rows))
 
     def holds(self, pointer: str) -> bool:
         """Returns True if this place is a fact field or an item of one."""

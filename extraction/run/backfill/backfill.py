@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cinnabar.extraction.corrections.changes import renamed_record
 from cinnabar.extraction.documents.inputs import Input, Location
@@ -21,20 +20,20 @@ from cinnabar.extraction.documents.mailboxes.address import password_of_environm
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.cost_estimate import sample
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
+from cinnabar.extraction.filling.refilling import Known
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Item, Outstanding
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
-from cinnabar.extraction.run.commits import Commits, Opening, open_output
-from cinnabar.extraction.run.loaded_models import LoadedModels
+from cinnabar.extraction.run.commits import Commits, open_output
 from cinnabar.extraction.run.renamed_records import renamed_outcomes
 from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.store import PASSWORD_COUNT
 from cinnabar.extraction.store.stored_records import (
     LatestRecord,
     RoutingChoice,
     Selection,
-    Stored,
     changes_since,
     last_choices,
     load_records,
@@ -43,10 +42,6 @@ from cinnabar.extraction.store.stored_records import (
 )
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas.compiling.changes import Changes
-
-# Torch takes seconds to import; a backfill that finds its work done does not pay for it.
-if TYPE_CHECKING:
-    from cinnabar.extraction.run.work.refilling import Known
 
 
 def begin_backfill(
@@ -95,16 +90,13 @@ def begin_backfill(
         along = renamed_outcomes(store, outstanding.renamed, renames, assignment)
         # They have the key of this run, like all records of a backfill.
         settled = chain(outstanding.done, outstanding.lost, (replace(one, engine="") for one in along))
-        commits = Commits(assignment, Opening(store, outstanding.names, fingerprint, about, settled), progress)
-        models = LoadedModels(assignment, commits)
+        commits = Commits(assignment, progress, store, outstanding.names, fingerprint, about, settled)
         items = outstanding.items
         batches = stack.enter_context(Batches([one.input for one in items], assignment, parsers, store.out))
         found = {one.name: one.found for one in items}
         records = StoredRecords(store.out, found, since, chosen.below or 0.0)
-        run = BatchedRun(
-            commits, batches, models, known=lambda items, number: records.known(items, batches[number + 1 :])
-        )
-        return Backfill(run.closing(stack), batches, models, records, outstanding, elsewhere)
+        run = BatchedRun(assignment, commits, batches, known=records.known)
+        return Backfill(run.closing(stack), batches, records, outstanding, elsewhere)
 
 
 # The fewest and the most documents that an estimate fills, and of how many one; as many of them, all over the sample,
@@ -119,7 +111,6 @@ class Backfill:
 
     run: BatchedRun
     batches: Batches
-    models: LoadedModels
     records: StoredRecords
     outstanding: Outstanding
     elsewhere: int
@@ -161,14 +152,14 @@ class Backfill:
     def _try(self, items: Sequence[Item]) -> tuple[int, float]:
         """Fills these documents without storing anything; returns the tokens of their texts and the seconds."""
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.run.work.refilling import refill_batch
+        from cinnabar.extraction.filling.pipeline import run_batch
 
         inputs = [item.input for item in items]
         # A run fetches the stored records of hundreds of documents at a time, so it is not counted.
-        job, known = self.models.load(), self.records.known(inputs)
+        job, known = self.run.job, self.records.known(inputs)
         begun = time.perf_counter()
         read = self.batches.parse(inputs)
-        refill_batch(read, known, job)
+        run_batch([replace(one, known=own) for one, own in zip(read, known, strict=True)], job)
         seconds = time.perf_counter() - begun
         texts = [one.found.text for one in read if not isinstance(one.found, Exception)]
         return sum(map(job.engine.count_tokens, texts)), seconds
@@ -232,24 +223,19 @@ class StoredRecords:
         self, out: Path, latest: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
     ) -> None:
         self._out, self._found, self.changes, self.below = out, latest, changes, below
-        self._fetched: dict[str, Stored] = {}
+        self._fetched: dict[str, Record] = {}
 
-    def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> Known:
-        """Returns the stored records of these documents; if it fetches, then those of the coming batches, too."""
-        # Cold start: Torch takes a second.
-        from cinnabar.extraction.run.work.refilling import Known
-
+    def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> list[Known]:
+        """Returns what is known of these documents; if it fetches records, then those of the coming batches, too."""
         wanted = [self._found[item.path] for item in items]
         if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
             following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
             self._fetched = load_records(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
-        return Known([self._known(one) if one.schema_fingerprint else None for one in wanted], self.below)
+        return [self._known(one) for one in wanted]
 
-    def _known(self, one: LatestRecord) -> tuple[Stored, Changes]:
+    def _known(self, one: LatestRecord) -> Known:
         """Returns a stored record, by the names of the version that is asked for, and the changes since its own."""
+        if not one.schema_fingerprint:
+            return Known()
         found, changes = self._fetched[one.document], self.changes[one.schema_fingerprint]
-        if not changes.renames.pairs:
-            return found, changes
-        moved = changes.renames.pointer
-        fields = {moved(at): moved(field) for at, field in found.fields.items()}
-        return Stored(renamed_record(found.record, changes.renames), fields), changes
+        return Known(renamed_record(found, changes.renames), changes, self.below)

@@ -10,10 +10,11 @@ from typing import Self
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.time_estimate import TimeEstimate
+from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE, DocumentLookup
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Done, is_done
-from cinnabar.extraction.store.stored_records import CHANGED, GONE, LatestRecord
+from cinnabar.extraction.store.stored_records import LatestRecord
 
 
 @dataclass(frozen=True, slots=True)

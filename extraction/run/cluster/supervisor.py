@@ -37,7 +37,7 @@ from cinnabar.extraction.run.work.retries import (
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Batch
-    from cinnabar.extraction.run.work.refilling import Known
+    from cinnabar.extraction.filling.refilling import Known
 
 # Most batches in progress for each engine: one that is filled, one that waits for it, one that is parsed.
 _WINDOW = 3
@@ -57,8 +57,8 @@ _FETCH_LIMIT = 10.0
 class _Work:
     """A batch in progress, or one of its documents that goes alone: `whole` is that batch, `at` its place there.
 
-    `known` holds the stored records, and `parsed` refers to the documents on any machine. `deaths` counts the processes
-    that ended on it. `alone` has the outcomes of its documents by their places, once these go alone.
+    `parsed` refers to the documents on any machine. `deaths` counts the processes that ended on it. `alone` has the
+    outcomes of its documents by their places, once these go alone.
     """
 
     number: int
@@ -68,7 +68,6 @@ class _Work:
     deaths: int = 0
     due: float = 0.0
     size: int = 0
-    known: Known | None = None
     parsed: Any = None
     alone: dict[int, Batch] = field(default_factory=dict)
 
@@ -162,11 +161,11 @@ class Supervisor:
     def fill(
         self,
         batches: Sequence[Sequence[Input]],
-        known: Callable[[Sequence[Input], int], Known | None] = lambda _items, _number: None,
+        known: Callable[[Sequence[Input], int], Sequence[Known | None]] = lambda items, _: [None] * len(items),
     ) -> Iterator[tuple[int, Batch]]:
         """Yields the number and the outcomes of each batch, as they arrive; `batches` may grow meanwhile.
 
-        In a backfill `known` returns the stored records of documents of the batch with this number. A batch whose
+        In a backfill `known` returns what is known of documents of the batch with this number. A batch whose
         parser or engine died, or which raised an error, is tried again as `retries` says. Raises the errors of that,
         RunError if no engine is ready in time or the cluster is gone, and UsageError or ModelError if a machine lacks
         something that the run needs.
@@ -235,15 +234,18 @@ class Supervisor:
         self._pending[started] = worker, None
 
     def _hand_out(
-        self, waiting: list[_Work], parsed: list[_Work], known: Callable[[Sequence[Input], int], Known | None]
+        self,
+        waiting: list[_Work],
+        parsed: list[_Work],
+        known: Callable[[Sequence[Input], int], Sequence[Known | None]],
     ) -> None:
         """Gives parsed batches to engines and waiting ones to parsers, up to the limits."""
         while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:
             work = parsed.pop(0)
-            self._give(engine, work, engine.actor.fill.remote(work.parsed, work.known))
+            self._give(engine, work, engine.actor.fill.remote(work.parsed))
             # This process drops its last reference to the documents; Ray keeps them until they are filled. Of a
             # document that is lost alone it tells the pages.
-            work.known, work.parsed = None, work.parsed if work.whole else None
+            work.parsed = work.parsed if work.whole else None
         engines = sum(worker.kind is Filling for worker in self._workers)
         for work in list(waiting):
             under_way = [*parsed, *(one for worker in self._workers for one in worker.works)]
@@ -255,7 +257,7 @@ class Supervisor:
                 continue
             waiting.remove(work)
             try:
-                sent, work.known = shipments_of(work.batch), known(work.batch, work.number)
+                sent = shipments_of(work.batch, known(work.batch, work.number))
             except Exception as error:  # such as a mailbox that does not answer
                 waiting.append(self._after_error(work, error))
                 continue
@@ -340,7 +342,7 @@ class Supervisor:
         (item,), found = work.batch, None
         if work.parsed is not None:
             with suppress(self._ray.exceptions.RayError):
-                ((_, _, found),) = self._ray.get(work.parsed, timeout=_FETCH_LIMIT)
+                ((_, _, found, _),) = self._ray.get(work.parsed, timeout=_FETCH_LIMIT)
         said = str(cause).partition("\n")[0]
         return lose_document(item.path, item.digest, found, f"{type(cause).__name__}: {said}")
 

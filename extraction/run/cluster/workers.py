@@ -28,27 +28,31 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
 from cinnabar.extraction.filling.model_sources import LanguageSource, ModelByName, ModelSource
-from cinnabar.extraction.run.work.batch_filling import fill_batch
 
 if TYPE_CHECKING:
     from cinnabar.engine.model import Model
     from cinnabar.extraction.filling.pipeline import Batch, Job
+    from cinnabar.extraction.filling.refilling import Known
     from cinnabar.extraction.run.work.assignment import Assignment
-    from cinnabar.extraction.run.work.refilling import Known
 
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """An input in transit: its path, the SHA-256 of its bytes, and the bytes or the error of reading them."""
+    """An input in transit: its path, the SHA-256 of its bytes, the bytes or the error of reading them, and in a
+    backfill what is known of it."""
 
     path: str
     digest: str
     content: Content | DocumentError
+    known: Known | None = None
 
 
-def shipments_of(batch: Sequence[Input]) -> list[Shipment]:
-    """Returns the inputs of a batch with their bytes. Raises RunError if a mailbox does not answer."""
-    return [Shipment(item.path, item.digest, _content(item)) for item in batch]
+def shipments_of(batch: Sequence[Input], known: Sequence[Known | None]) -> list[Shipment]:
+    """Returns the inputs of a batch with their bytes, and with what is known of each.
+
+    Raises RunError if a mailbox does not answer.
+    """
+    return [Shipment(item.path, item.digest, _content(item), own) for item, own in zip(batch, known, strict=True)]
 
 
 def _content(item: Input) -> Content | DocumentError:
@@ -128,9 +132,9 @@ def packed_assignment(assignment: Assignment, cloudpickle: Any) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-# An opened input: its path, its digest, and its document or the error. Not `pipeline.OpenedInput`, which imports torch:
-# parsers do not need it.
-_Parsed = tuple[str, str, Document | DocumentError]
+# An opened input: its path, digest, document or error, and what is known of it. Not `pipeline.OpenedInput`, which
+# imports torch: parsers do not need it.
+_Parsed = tuple[str, str, Document | DocumentError, "Known | None"]
 
 
 class Parsing:
@@ -156,7 +160,7 @@ class Parsing:
         for letter in batch:
             content = letter.content
             got = content if isinstance(content, DocumentError) else next(results)[1]
-            parsed.append((letter.path, letter.digest, got))
+            parsed.append((letter.path, letter.digest, got, letter.known))
         return self._pages.taken(), parsed
 
 
@@ -186,10 +190,10 @@ class Filling:
         for part in assignment.parts:
             _ = part.compiled_schema.form
 
-    def fill(self, parsed: Sequence[_Parsed], known: Known | None = None) -> Batch:
-        """Returns the outcomes of a batch; `known` holds the stored records in a backfill."""
+    def fill(self, parsed: Sequence[_Parsed]) -> Batch:
+        """Returns the outcomes of a batch."""
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.filling.pipeline import OpenedInput
+        from cinnabar.extraction.filling.pipeline import OpenedInput, run_batch
 
         assert self._job is not None, "call start() before fill()"
-        return fill_batch([OpenedInput(*one) for one in parsed], known, self._job)
+        return run_batch([OpenedInput(*one) for one in parsed], self._job, set_aside=True)

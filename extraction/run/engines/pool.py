@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 # Torch takes a second to import, and the run's own process does not need it beside its engines.
@@ -25,7 +24,6 @@ from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS, join_alone, los
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Batch, OpenedInput
-    from cinnabar.extraction.run.work.refilling import Known
 
 # Makes all attempts of a batch that may raise errors.
 _Attempts = Callable[[Callable[[], "Batch"]], "Batch"]
@@ -47,9 +45,9 @@ class _Engine(WorkerProcess):
     def __init__(self, first: bytes, more: Mapping[str, str]) -> None:
         super().__init__(_COMMAND, first, _PATIENCE, "engine", more)
 
-    def fill(self, read: Sequence[OpenedInput], known: Known | None) -> Batch:
+    def fill(self, read: Sequence[OpenedInput]) -> Batch:
         """Returns the outcomes of a batch. Raises WorkerDied, or the error that ended the batch."""
-        self.send(frame(([(one.path, one.digest, one.found) for one in read], known)))
+        self.send(frame([(one.path, one.digest, one.found, one.known) for one in read]))
         deadline = self.deadline()
         (size,) = LENGTH.unpack(self.receive(LENGTH.size, deadline))
         answer: Any = pickle.loads(self.receive(size, deadline))
@@ -75,29 +73,29 @@ class EnginePool(Closing):
         """Ends the processes."""
         self._pool.close()
 
-    def submit(self, read: Sequence[OpenedInput], known: Known | None, attempts: _Attempts) -> Future[Batch]:
+    def submit(self, read: Sequence[OpenedInput], attempts: _Attempts) -> Future[Batch]:
         """Begins to fill a batch as soon as an engine is free; `attempts` repeats what raises an error."""
         # Prefect's loggers find their run in the context.
-        return self._pool.submit(copy_context().run, self._fill, read, known, attempts)
+        return self._pool.submit(copy_context().run, self._fill, read, attempts)
 
-    def _fill(self, read: Sequence[OpenedInput], known: Known | None, attempts: _Attempts) -> Batch:
+    def _fill(self, read: Sequence[OpenedInput], attempts: _Attempts) -> Batch:
         """Fills a batch, and does as `retries` says if engines die."""
         for _ in range(WHOLE_ATTEMPTS):
             with suppress(WorkerDied):
-                return attempts(lambda: self._ask(read, known))
-        return join_alone([self._fill_alone(one, _record(known, at), attempts) for at, one in enumerate(read)])
+                return attempts(lambda: self._ask(read))
+        return join_alone([self._fill_alone(one, attempts) for one in read])
 
-    def _fill_alone(self, one: OpenedInput, known: Known | None, attempts: _Attempts) -> Batch:
+    def _fill_alone(self, one: OpenedInput, attempts: _Attempts) -> Batch:
         try:
-            return attempts(lambda: self._ask([one], known))
+            return attempts(lambda: self._ask([one]))
         except WorkerDied as error:
             return lose_document(one.path, one.digest, one.found, str(error))
 
-    def _ask(self, read: Sequence[OpenedInput], known: Known | None) -> Batch:
+    def _ask(self, read: Sequence[OpenedInput]) -> Batch:
         engine = self._pool.take()
         try:
             engine = engine or self._start()
-            return engine.fill(read, known)
+            return engine.fill(read)
         except WorkerDied:
             if engine is not None:
                 self._pool.end(engine)
@@ -111,10 +109,6 @@ class EnginePool(Closing):
             return self._pool.start(lambda: _Engine(self._first, self._more))
         except (RunError, RuntimeError) as error:  # RuntimeError: the run has ended meanwhile
             raise NoEngine(str(error)) from error
-
-
-def _record(known: Known | None, at: int) -> Known | None:
-    return None if known is None else replace(known, records=[known.records[at]])
 
 
 def engines_of(assignment: Assignment) -> int:

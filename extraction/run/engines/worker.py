@@ -43,7 +43,7 @@ def fill_requests(pipes: ParentPipes) -> None:
                 begun = Filling(threads=1)
                 begun.start(packed, agreed)
                 engine = begun  # one that could not load its model loads it with the next batch
-            answer = frame(engine.fill(*asked))
+            answer = frame(engine.fill(asked))
         except Exception as error:
             answer = _failure(error)
         pipes.send(answer)

@@ -424,7 +424,8 @@ def test_an_assignment_is_sent_without_its_derived_objects() -> None:
 
 def test_a_file_that_became_unreadable_harms_only_itself(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("name=B\n")
-    gone, there = shipments_of([Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")])
+    inputs = [Input(str(path), path) for path in (tmp_path / "a.txt", tmp_path / "b.txt")]
+    gone, there = shipments_of(inputs, [None, None])
     assert isinstance(gone.content, DocumentError) and gone.content.code == "not_a_file"
     assert isinstance(there.content, Sent)
     assert (there.content.name, there.content.data) == (tmp_path / "b.txt", b"name=B\n")

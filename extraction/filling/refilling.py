@@ -1,0 +1,113 @@
+"""What stays of a stored record whose document is filled again: it is frozen, and joined with what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from cinnabar.errors import DocumentError
+from cinnabar.extraction.filling.freezing import Frozen, freeze, splice
+from cinnabar.extraction.plan.outcomes import CHANGED, GONE
+from cinnabar.extraction.store.records import Outcome, Record
+from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import above, template_of
+
+if TYPE_CHECKING:
+    from cinnabar.engine.request import Filled
+    from cinnabar.extraction.filling.pipeline import OpenedInput
+
+_T = TypeVar("_T")
+#: A parser's codes for a document that is missing.
+_ABSENT = ("unreadable", "not_a_file")
+#: The flag of a record that a person released (extraction/run/quarantine.py); the new record keeps it.
+_RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The stored record of a document that a backfill reads, None if it has none, and its schema's changes since.
+
+    Leaves, rows and lists below `below` are asked as well.
+    """
+
+    record: Record | None = None
+    changes: Changes = field(default_factory=Changes)
+    below: float = 0.0
+
+
+def lost_outcome(item: OpenedInput) -> Outcome | None:
+    """Returns the outcome of a document that has gone, or is another one, since a backfill found it; else None."""
+    document = item.found
+    if item.known is None:
+        return None
+    if isinstance(document, DocumentError):
+        if document.code not in _ABSENT:
+            return None
+        detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
+        return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
+    if document.digest != item.digest:
+        detail = f"{item.path} was changed while it was read; run the same command again"
+        return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRecord:
+    """A stored record under the changes of its schema, and what is frozen of it: no model is asked for that."""
+
+    record: Record
+    changes: Changes
+    frozen: Frozen
+
+    @classmethod
+    def of(cls, known: Known | None, form: Form, lists: bool) -> Self | None:
+        """Returns what stays of a known record; None if there is none. `lists` as in `freeze`."""
+        if known is None or known.record is None:
+            return None
+        return cls(known.record, known.changes, freeze(form, known.record, known.changes, known.below, lists))
+
+    @property
+    def asks(self) -> bool:
+        """Returns True if there is anything to ask."""
+        return bool(self.changes.asked_places or self.frozen.asked)
+
+    def join(self, compiled: CompiledSchema, filled: Filled | None) -> tuple[str, frozenset[str]]:
+        """Returns the text of the stored record with the asked parts of a filled one, and the pointers of these parts.
+
+        Raises NotAccepted if the schema does not allow it.
+        """
+        new = None if filled is None else parse(filled.record)
+        value, taken = splice(compiled.form, parse(self.record.text), new, self.changes, self.frozen)
+        return compiled.canonical(value), frozenset(taken)
+
+    def joined(
+        self, text: str, taken: frozenset[str], fresh: Record | None, flags: set[str]
+    ) -> tuple[Record, set[str]]:
+        """Returns the record of this text, with the leaves of both, and the pointers of the stored leaves.
+
+        `fresh` is the record of the parts that were `taken`, `flags` are those of the document.
+        """
+        old = self.record
+        value = old.value
+
+        def is_new(pointer: str) -> bool:
+            return any(place in taken for place in above(pointer))
+
+        def stays(pointer: str) -> bool:
+            return not is_new(pointer) and not self.changes.drops(template_of(pointer, value))
+
+        def both(kept: Mapping[str, _T], made: Mapping[str, _T]) -> dict[str, _T]:
+            new = {at: one for at, one in made.items() if is_new(at)}
+            return {at: one for at, one in kept.items() if stays(at)} | new
+
+        kept = [leaf for leaf in old.leaves if stays(leaf.pointer)]
+        made = fresh or Record(text, (), 1.0)
+        leaves = [*kept, *made.leaves]
+        flags = flags | ({_RELEASED} & {*old.flags}) | {flag for leaf in leaves for flag in leaf.flags}
+        rows, lists = both(old.rows, made.rows), both(old.lists, made.lists)
+        record = Record.of(text, leaves, flags, rows, lists, both(old.lengths, made.lengths))
+        return record, {leaf.pointer for leaf in kept}
