@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.lazy_commands import group_of
 from cinnabar.apps.cli.login import log_in_to_mailbox
 from cinnabar.apps.cli.options import (
     RUN_OPTIONS,
@@ -27,21 +28,14 @@ from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import secret, server
 from cinnabar.wording import harmless
 
-flows_app = typer.Typer()
-
-
-@flows_app.callback(invoke_without_command=True)
-def flows_group(context: typer.Context) -> None:
+flows_app = group_of(
     """Run on a schedule, with Prefect.
 
     \b
     Examples:
       cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
+)
 flows_app.command("login")(log_in_to_mailbox)
 
 _Zone = Annotated[

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
-import inspect
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,88 +54,76 @@ class LazyGroup(TyperGroup):
         self.commands.update({name: LazyCommand(name, entry) for name, entry in self.ENTRIES.items()})
 
 
-@cache
-def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
-    module, _, attribute = entry.place.partition(":")
-    target = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
-    # The callback makes it a group also around a single command.
-    around = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, callback=lambda: None)
-    if isinstance(target, typer.Typer):
-        around.add_typer(target, name=name)
-    else:
-        around.command(name)(target)
-    refine(around)
-    group = typer.main.get_command(around)
-    assert isinstance(group, TyperGroup)
-    command = group.commands[name]
-    assert isinstance(command, TyperCommand | TyperGroup)
-    return command
-
-
-def _check_paths(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the command, which refuses addresses where it takes paths, and a folder of results with strange links."""
-
-    @functools.wraps(command)
-    def run(*args: Any, **arguments: Any) -> Any:
-        for name, value in arguments.items():
-            for path in value if isinstance(value, (list, tuple)) else [value]:
-                if isinstance(path, Path):
-                    check_local(path, f"--{name.replace('_', '-')}")
-                    if name == "out":
-                        check_links(path, everything=True)
-        return command(*args, **arguments)
-
-    return run
-
-
-# The option `--quiet`, which every command has that does more than show something.
-
 #: Commands that only show something; the name of a command in a group follows that of the group.
 SHOWING = frozenset({
     "sql", "show", "text", "status", "schema list", "quarantine list", "flows login",
 })  # fmt: skip
 
+
+def group_of(about: str) -> typer.Typer:
+    """Returns a group of commands, which shows its help where no command follows."""
+
+    def show_help(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    return typer.Typer(help=about, callback=show_help, invoke_without_command=True)
+
+
 _QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]
 
 
-def quietable(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the command with `--quiet`: no progress, notices or report; with `--json` the result is printed.
+def _declare_quiet(quiet: _QUIET = False) -> None:
+    """Has the option that `_load_command` gives to all commands that do more than show something."""
 
-    Errors are told by the caller, afterwards. A command that would ask a person demands `--yes`.
+
+@cache
+def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
+    module, _, attribute = entry.place.partition(":")
+    target = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+    # The callback makes it a group also around a single command.
+    around = typer.Typer(
+        rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, callback=_declare_quiet
+    )
+    if isinstance(target, typer.Typer):
+        around.add_typer(target, name=name)
+    else:
+        around.command(name)(target)
+    group = typer.main.get_command(around)
+    assert isinstance(group, TyperGroup)
+    return _refined(group.commands[name], name, group.params)
+
+
+def _refined(command: Any, name: str, quiet: list[Any]) -> Any:
+    """Returns a command, or a group with all of its commands, that checks its paths and has `--quiet`."""
+    inner = getattr(command, "commands", {})
+    for each, one in inner.items():
+        _refined(one, f"{name} {each}", quiet)
+    if not inner and name not in SHOWING:
+        command.params += quiet
+    command.callback = partial(_run, command.callback)
+    return command
+
+
+def _run(command: Callable[..., Any], quiet: bool = False, **arguments: Any) -> Any:
+    """Runs a command; with `quiet` without progress, notices or report. With `--json` the result is printed.
+
+    Addresses are refused where it takes paths, and so is a folder of results with strange links. Errors are told by the
+    caller, afterwards. A command that would ask a person demands `--yes`.
     """
-    signature = inspect.signature(command, eval_str=True)
-    if "quiet" in signature.parameters:
-        return command
-
-    @functools.wraps(command)
-    def run(*args: Any, quiet: bool = False, **arguments: Any) -> Any:
-        if not quiet:
-            return command(*args, **arguments)
-        if arguments.get("yes") is False and not arguments.get("dry_run"):
-            raise UsageError("--quiet: expected --yes beside it, because it asks nothing")
-        with ExitStack() as silence:
-            nothing = silence.enter_context(Path(os.devnull).open("w", errors="replace", encoding="utf-8"))
-            silence.enter_context(redirect_stderr(nothing))
-            if not arguments.get("as_json"):
-                silence.enter_context(redirect_stdout(nothing))
-            return command(*args, **arguments)
-
-    option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_QUIET)
-    parameters = [*signature.parameters.values(), option]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": signature.return_annotation}
-    return run
-
-
-def refine(app: typer.Typer, group: str = "") -> None:
-    """Has all commands of an app and of its groups refuse addresses where they take paths, and gives them `--quiet`."""
-    for info in app.registered_commands:
-        if info.callback is not None:
-            checked = _check_paths(info.callback)
-            info.callback = checked if f"{group} {info.name}".strip() in SHOWING else quietable(checked)
-    above = app.registered_callback
-    if above is not None and above.callback is not None:
-        above.callback = _check_paths(above.callback)
-    for inner in app.registered_groups:
-        if inner.typer_instance is not None:
-            refine(inner.typer_instance, f"{group} {inner.name}".strip())
+    for name, value in arguments.items():
+        for path in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(path, Path):
+                check_local(path, f"--{name.replace('_', '-')}")
+                if name == "out":
+                    check_links(path, everything=True)
+    if not quiet:
+        return command(**arguments)
+    if arguments.get("yes") is False and not arguments.get("dry_run"):
+        raise UsageError("--quiet: expected --yes beside it, because it asks nothing")
+    with ExitStack() as silence:
+        nothing = silence.enter_context(Path(os.devnull).open("w", errors="replace", encoding="utf-8"))
+        silence.enter_context(redirect_stderr(nothing))
+        if not arguments.get("as_json"):
+            silence.enter_context(redirect_stdout(nothing))
+        return command(**arguments)

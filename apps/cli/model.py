@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.lazy_commands import group_of
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.models.language.hub import fetch_checkpoint
@@ -20,11 +21,7 @@ from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.schemas.cache_files import cache_folder
 from cinnabar.wording import harmless, with_noun
 
-model_app = typer.Typer()
-
-
-@model_app.callback(invoke_without_command=True)
-def model_group(context: typer.Context) -> None:
+model_app = group_of(
     """Check and fetch language models.
 
     \b
@@ -32,8 +29,7 @@ def model_group(context: typer.Context) -> None:
       cinnabar model fetch JetLM/SDAR-1.7B-Chat
       cinnabar model check models/SDAR-1.7B-Chat
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+)
 
 
 @model_app.command("check")

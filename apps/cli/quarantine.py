@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
+from cinnabar.apps.cli.lazy_commands import group_of
 from cinnabar.apps.cli.options import AsJson, FromOption, OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
@@ -21,7 +22,16 @@ from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.run.quarantine import release as let_through
 from cinnabar.wording import harmless
 
-quarantine_app = typer.Typer()
+quarantine_app = group_of(
+    """See, retry and release documents in quarantine.
+
+    \b
+    Examples:
+      cinnabar quarantine list --out tables
+      cinnabar quarantine retry --out tables
+      cinnabar quarantine release mails/1042.txt --out tables
+    """
+)
 
 _HeldDocuments = Annotated[
     list[str] | None,
@@ -34,20 +44,6 @@ _Codes = Annotated[
     list[str] | None,
     typer.Option("--code", metavar="C", help="Only this reason code; the option may be repeated."),
 ]
-
-
-@quarantine_app.callback(invoke_without_command=True)
-def quarantine_group(context: typer.Context) -> None:
-    """See, retry and release documents in quarantine.
-
-    \b
-    Examples:
-      cinnabar quarantine list --out tables
-      cinnabar quarantine retry --out tables
-      cinnabar quarantine release mails/1042.txt --out tables
-    """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @quarantine_app.command("list")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
+from cinnabar.apps.cli.lazy_commands import group_of
 from cinnabar.apps.cli.options import AsJson
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
@@ -22,11 +23,7 @@ from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.wording import harmless
 
-schema_app = typer.Typer()
-
-
-@schema_app.callback(invoke_without_command=True)
-def schema_group(context: typer.Context) -> None:
+schema_app = group_of(
     """List and check schemas.
 
     \b
@@ -34,8 +31,7 @@ def schema_group(context: typer.Context) -> None:
       cinnabar schema list
       cinnabar schema check invoice.yaml
     """
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+)
 
 
 @schema_app.command("list")
