@@ -26,7 +26,6 @@ from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
-from cinnabar.extraction.plan.thresholds import READ_AGAIN_BELOW
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
 from cinnabar.extraction.run.work.assignment import Assignment, discard_model, keep_model, waiting_models
 from cinnabar.extraction.store.records import Outcome
@@ -36,6 +35,9 @@ from cinnabar.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.learning.improving import Improvement, Stage
+
+#: Values less sure than this are read again by a model that `improve` keeps.
+READ_AGAIN_BELOW = 0.8
 
 
 def improve(

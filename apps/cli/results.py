@@ -18,12 +18,14 @@ from cinnabar.apps.cli.options import OutOption, StoredDocument
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.filling.planning import matched_columns
-from cinnabar.extraction.plan.thresholds import SURE_NULL
 from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find
 from cinnabar.extraction.store.tables import LENGTH, OTHER
 from cinnabar.wording import harmless, with_noun
+
+#: Less sure nulls are shown as unsure: of those of eight labelled sets 9% are right, of the surer ones 95%.
+SURE_NULL = 0.6
 
 
 def warn_of_unread(out: Path) -> None:

@@ -16,7 +16,6 @@ from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.changes import counting_of, in_force, renamed_correction, renames_since
 from cinnabar.extraction.corrections.stored import correction_rows
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, scalars
-from cinnabar.extraction.plan.thresholds import SHARED_VALUE
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
@@ -28,6 +27,8 @@ from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, Object
 from cinnabar.schemas.parsing.schema_object import WAS
 from cinnabar.schemas.pointers import MISSING, escape, lies_within, unescape, value_at
 
+#: A value that more rows share than this does not tell a row from the others.
+SHARED_VALUE = 50
 #: Stands for a value that the new version cannot hold.
 _REFUSED = object()
 

@@ -14,13 +14,15 @@ from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserS
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PageStore
-from cinnabar.extraction.plan.thresholds import LATE_AFTER, MOST_LATE
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import OpenedInput
 
 
+#: A document is late if all others of its batch are parsed and none has arrived for so many seconds. Most late
+#: documents at a time, because each takes memory.
+LATE_AFTER, MOST_LATE = 5.0, 16
 # Most characters of the long documents that are kept parsed until their turn; a character takes about 8 bytes.
 _KEPT = 20_000_000
 

@@ -17,7 +17,6 @@ from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.facts import FactValues
-from cinnabar.extraction.plan.thresholds import ESTIMATE_SAMPLE
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
     from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 
 T = TypeVar("T")
+
+#: Documents in the sample, evenly spaced over all.
+ESTIMATE_SAMPLE = 24
+
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.request import Failed, Filler, Metered, Request, Result
 from cinnabar.engine.work_time import TOO_SLOW, limit_batches, part
-from cinnabar.extraction.plan.thresholds import LONG_DOCUMENT
+
+#: A document of more tokens is long: other documents of its batch overtake it.
+LONG_DOCUMENT = 16_384
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
-from cinnabar.extraction.filling.filling import DocumentRequests, fill_documents, with_advice
+from cinnabar.extraction.filling.filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.filling.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
 from cinnabar.extraction.filling.records.doubts import (
@@ -38,7 +38,6 @@ from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, STRUCK,
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
-from cinnabar.extraction.plan.thresholds import LONG_DOCUMENT
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.fact_fields import fact_fields

@@ -32,13 +32,7 @@ from cinnabar.extraction.filling.model_sources import (
 )
 from cinnabar.extraction.filling.time_estimate import TimeEstimate, usual_seconds
 from cinnabar.extraction.plan.folder_settings import folder_settings
-from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.plan.thresholds import (
-    ESCALATE_BELOW,
-    MAX_ESCALATED_ROWS,
-    RELEASE_MEMORY,
-    RUN_MEMORY,
-)
+from cinnabar.extraction.plan.run_options import ESCALATE_BELOW, RunPlan
 from cinnabar.extraction.store.spelling import began_below, began_with, is_new
 from cinnabar.extras import EXTRAS, check_extra
 
@@ -47,6 +41,11 @@ if TYPE_CHECKING:
     from cinnabar.engine.request import Filler
     from cinnabar.extraction.filling.tiers import Tier
 
+#: The most rows of a list that a language model beside the reader is asked for: each takes it a second or two on a CPU,
+#: where the reader binds a table's columns once.
+MAX_ESCALATED_ROWS = 20
+#: What a run with a release takes of memory: for each byte of its file, and beside its weights.
+RELEASE_MEMORY, RUN_MEMORY = 1.6, 500 << 20
 #: The release that takes the least memory.
 SMALLEST = min(RELEASED, key=lambda name: RELEASED[name].size)
 #: The releases that a new folder begins with: with the smaller one F1 of twelve documents was .455, without it .480.

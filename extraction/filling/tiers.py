@@ -34,7 +34,7 @@ from cinnabar.extraction.filling.records.list_evidence import (
 )
 from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
 from cinnabar.extraction.filling.records.weighing import weighed
-from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
+from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
 from cinnabar.schemas.form.fitting import branch_of, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import above, escape, lies_within

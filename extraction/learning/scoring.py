@@ -24,13 +24,14 @@ from cinnabar.extraction.learning.pairing import (
     evidence_holds,
     says_something,
 )
-from cinnabar.extraction.plan.thresholds import COVERAGE_PRECISION
 
 #: An extracted document: {"record": record or None, "confidence": {pointer: …}, "lists": {pointer: …}, "evidence":
 #: {pointer: text}}; all but the first may be missing.
 Prediction = Mapping[str, Any]
 Figures = dict[str, Any]
 
+#: The precision at which `coverage95` is measured.
+COVERAGE_PRECISION = 0.95
 CALIBRATION_BINS = 10
 
 

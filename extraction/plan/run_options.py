@@ -23,7 +23,6 @@ from cinnabar.engine.version import engine_fingerprint
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.left_options import drop_left_options
 from cinnabar.extraction.plan.limits import LEAST_LIMIT, OcrChoice
-from cinnabar.extraction.plan.thresholds import ESCALATE_BELOW
 from cinnabar.schemas.keywords import PAGES_PATTERN, backward_range
 
 EffortName = Literal["instant", "low", "medium", "high"]
@@ -36,7 +35,9 @@ Device = Literal["auto", "cpu", "cuda"]
 # What matches a pattern, for a message.
 _WORDED = {PAGES_PATTERN: "pages from 1 such as 1-3,last"}
 
-
+#: Confidence below which a field is escalated; of two calibrated models the share of a document's values that is likely
+#: right below which the document is (docs/models.md has the settings). `--below` or its folder says otherwise.
+ESCALATE_BELOW = 0.8
 #: Options of a run that `cinnabar.toml` sets and no option of a command.
 RUN_SETTINGS = ("device", "steps", "context", "ocr_engine", "workers", "max_tokens", "max_seconds")
 

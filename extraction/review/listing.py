@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cinnabar.errors import CinnabarError, UsageError
-from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
+from cinnabar.extraction.review.shown_state import DOUBTFUL_BELOW
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import quote_name

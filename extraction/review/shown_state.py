@@ -8,10 +8,12 @@ from typing import Any
 
 from cinnabar.extraction.filling.planning import matched_columns
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
-from cinnabar.extraction.plan.thresholds import DOUBTFUL_BELOW
 from cinnabar.extraction.review.forms import title_at
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.wording import with_noun
+
+#: A document is doubtful in a review if a place of its record is less sure than this.
+DOUBTFUL_BELOW = 0.8
 
 
 def _leaf_json(leaf: LeafRow) -> dict[str, Any]:
