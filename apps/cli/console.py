@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -27,7 +28,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cinnabar.errors import ModelError, UsageError
-from cinnabar.extraction.filling.progress import NoProgress, OutcomeTally, ReasonCount
+from cinnabar.extraction.filling.progress import OutcomeTally
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def short(value: Any) -> str:
     return f"{kept}…"
 
 
-class Bar(NoProgress):
+class Bar(OutcomeTally):
     """A progress bar on standard error: documents, fields, rate, quarantined; without a terminal lines in its place.
 
     It is a context manager and the `ProgressListener` of a run. If the run breaks off, it prints the totals so far, and
@@ -120,6 +121,7 @@ class Bar(NoProgress):
     """
 
     def __init__(self, out: Path | None = None) -> None:
+        super().__init__()
         console = Console(stderr=True)
         self._progress = Progress(
             TextColumn("documents"),
@@ -134,9 +136,8 @@ class Bar(NoProgress):
             disable=not console.is_terminal,
         )
         self._task = self._progress.add_task("", total=None, fields=0, rate="", quarantined=0)
-        self._done = self._fields = self._quarantined = 0
+        self._fields = self._quarantined = 0
         self._out, self._terminal = out, console.is_terminal
-        self._tally = OutcomeTally()
         self._begun = time.monotonic()
         self._ended, self._lock = threading.Event(), threading.Lock()
         # Lines come from a thread of their own, so that they go on while the model reads a long document.
@@ -154,32 +155,28 @@ class Bar(NoProgress):
         self._progress.stop()
         self._ended.set()
         # Wrong use is found before any document is read, or while documents are counted: nothing is done then.
-        begun = bool(self._done) or not isinstance(error, UsageError | ModelError)
-        if error is not None and self._tally.inputs and begun:
+        begun = bool(self.done) or not isinstance(error, UsageError | ModelError)
+        if error is not None and self.inputs and begun:
             where = f", in {self._out}" if self._out is not None else ""
             print(harmless(f"cinnabar: so far {self._totals()}{where}"), file=sys.stderr)
 
     def _print_lines(self) -> None:
         while not self._ended.wait(LINE_SECONDS):
-            if self._tally.inputs:
+            if self.inputs:
                 print(harmless(f"cinnabar: {self._totals()}"), file=sys.stderr, flush=True)
-
-    def reasons(self) -> list[ReasonCount]:
-        """Returns the documents so far by outcome and reason."""
-        with self._lock:
-            return self._tally.reasons()
 
     def _totals(self) -> str:
         """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
-        reasons = self.reasons()
-        rate = speed(self._done, time.monotonic() - self._begun)
-        counts: dict[str, int] = {}
+        with self._lock:
+            reasons = self.reasons()
+        rate = speed(self.done, time.monotonic() - self._begun)
+        counts = Counter[str]()
         for one in reasons:
-            counts[one.outcome] = counts.get(one.outcome, 0) + one.documents
+            counts[one.outcome] += one.documents
         codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
         why = {"quarantined": f" ({codes})"}
         outcome_counts = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
-        so_far = ", ".join(filter(None, (f"{self._done} of {self._tally.inputs} documents", rate)))
+        so_far = ", ".join(filter(None, (f"{self.done} of {self.inputs} documents", rate)))
         return ": ".join(filter(None, (so_far, outcome_counts)))
 
     def note(self, text: str) -> None:
@@ -188,25 +185,25 @@ class Bar(NoProgress):
 
     def on_inputs(self, inputs: int) -> None:
         """Sets the number of documents."""
-        self._tally.on_inputs(inputs)
+        super().on_inputs(inputs)
         self._progress.update(self._task, total=inputs)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Counts finished documents by their outcomes."""
         with self._lock:
-            self._tally.advance(outcomes)
+            super().advance(outcomes)
         self._quarantined += sum(outcome.status == "quarantined" for outcome in outcomes)
         self._fields += sum(len(outcome.record.leaves) for outcome in outcomes if outcome.record)
-        self.step(len(outcomes))
+        self.step(0)
 
     def step(self, documents: int) -> None:
-        """Advances the bar by so many documents."""
-        self._done += documents
-        rate = speed(self._done, self._progress.tasks[0].elapsed)
+        """Advances the bar by so many more documents."""
+        self.done += documents
+        rate = speed(self.done, self._progress.tasks[0].elapsed)
         self._progress.update(self._task, fields=self._fields, rate=rate, quarantined=self._quarantined)
         self.within(0.0)
 
     def within(self, documents: float) -> None:
         """Moves the bar on by documents that are answered and not committed; it never goes back."""
-        completed = max(self._progress.tasks[0].completed, self._done + documents)
+        completed = max(self._progress.tasks[0].completed, self.done + documents)
         self._progress.update(self._task, completed=completed)

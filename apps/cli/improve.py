@@ -22,7 +22,7 @@ from cinnabar.apps.cli.evaluate import warn_of_broken
 from cinnabar.apps.cli.options import AsJson, OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.planned_models import sources_of
-from cinnabar.extraction.filling.progress import NoProgress
+from cinnabar.extraction.filling.progress import OutcomeTally
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
@@ -181,21 +181,18 @@ def _train(
         _show(improvement, corrected.labelled.name, out)
 
 
-class _EventsOfReading(NoProgress):
+class _EventsOfReading(OutcomeTally):
     """The progress of reading again, as a JSON object a line."""
 
-    def __init__(self) -> None:
-        self._inputs = self._done = 0
-
     def on_inputs(self, inputs: int) -> None:
-        """Receives the number of documents."""
-        self._inputs = inputs
+        """Tells that none of the documents is read yet."""
+        super().on_inputs(inputs)
         self.advance(())
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Tells how many of them are read."""
-        self._done += len(outcomes)
-        share = round(self._done / max(1, self._inputs), 3)
+        """Tells how many of the documents are read."""
+        super().advance(outcomes)
+        share = round(self.done / max(1, self.inputs), 3)
         print(json.dumps({"event": "progress", "stage": "reading again", "done": share}), flush=True)
 
 

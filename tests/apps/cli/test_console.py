@@ -93,7 +93,7 @@ def test_answered_documents_move_the_bar_and_count_once_they_are_committed() -> 
         bar.within(answered)
         moves.append(bar._progress.tasks[0].completed)
         bar.step(committed)
-    assert moves == [1.5, 1.5, 2.25, 2.5, 5.0] and bar._done == 5
+    assert moves == [1.5, 1.5, 2.25, 2.5, 5.0] and bar.done == 5
 
 
 @pytest.mark.parametrize(
