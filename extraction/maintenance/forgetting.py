@@ -35,7 +35,8 @@ from cinnabar.extraction.documents.stores.store import FILE as STORES
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import ASIDE, within
-from cinnabar.extraction.store.files import explain_broken_file, failures, files_aside, write_whole
+from cinnabar.extraction.store.compaction import write_again
+from cinnabar.extraction.store.files import explain_broken_file, failures, files_aside
 from cinnabar.extraction.store.left_over import left_over, remove_left_over
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
@@ -244,28 +245,11 @@ def _rows_of(out: Path, file: StoredFile, one: DocumentNames) -> int:
 def _copy_without(out: Path, entry: Manifest, one: Forgotten, number: int) -> Manifest:
     """Writes a copy of this batch without the rows of the document; it counts once its manifest is committed."""
     manifests.check_files(out, [entry])
-    files = tuple(_copy(out, file, one, number) for file in entry.files)
+    files = tuple(write_again(out, [file], number, partial(_without, file.table, one)) for file in entry.files)
     return entry.successor(number, files, without=entry.place)
 
 
-def _copy(out: Path, file: StoredFile, one: Forgotten, number: int) -> StoredFile:
-    source = pq.ParquetFile(out / file.path)
-    path = out / file.path.rsplit("/", 1)[0] / f"{manifests.batch_name(number)}.parquet"
-    kept = 0
-
-    def write(temporary: Path) -> None:
-        nonlocal kept
-        with pq.ParquetWriter(temporary, source.schema_arrow, compression="zstd") as writer:
-            for batch in source.iter_batches():
-                left = _without(batch, file.table, one)
-                writer.write_batch(left)
-                kept += left.num_rows
-
-    write_whole(path, write)
-    return manifests.describe_file(out, file.table, path, kept)
-
-
-def _without(batch: pa.RecordBatch, table: str, one: Forgotten) -> pa.RecordBatch:
+def _without(table: str, one: Forgotten, batch: pa.RecordBatch) -> pa.RecordBatch:
     if table != "runs":
         return batch.filter(pc.invert(_of(batch, one)))
     arguments = [_blank_paths(text, one.paths) for text in batch.column("arguments").to_pylist()]
@@ -316,11 +300,6 @@ def _may_hold(path: Path, one: DocumentNames) -> bool:
         return True
 
 
-def _read_from(out: Path, one: DocumentNames | Forgotten) -> list[str]:
-    """Returns the digests whose pages OCR kept: of a part of a packet they lie with the whole packet."""
-    return [*filter(_is_digest, one.digests), *packets_of(out, one.paths, one.digests)]
-
-
 def _remove_caches(out: Path, forgotten: Forgotten) -> None:
     if (cache := cache_folder()) is not None:
         # Copies of published results and of questions, which earlier versions kept there.
@@ -331,11 +310,13 @@ def _remove_caches(out: Path, forgotten: Forgotten) -> None:
         shutil.rmtree(training)
     # The next run reads the objects of stores once more.
     (out / STORES).unlink(missing_ok=True)
-    for digest in _read_from(out, forgotten):
+    # OCR kept the pages of a part of a packet with the whole packet.
+    read_from = [*filter(_is_digest, forgotten.digests), *packets_of(out, forgotten.paths, forgotten.digests)]
+    for digest in read_from:
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)
     with connect(out, views=("outcomes",)) as connection:
-        for packet in filter(None, (stored_packet(out, one) for one in _read_from(out, forgotten))):
+        for packet in filter(None, (stored_packet(out, one) for one in read_from)):
             others = sorted({*packet.digests()} - {*forgotten.digests})
             sql = "SELECT 1 FROM outcomes WHERE list_contains(?, document) LIMIT 1"
             if connection.execute(sql, [others]).fetchone() is None:

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -159,9 +158,7 @@ def _validator(out: Path, name: str, problems: list[FileProblem]) -> Validator |
             problems.append(FileProblem(0, within(out, path), f"it is missing; {advice}"))
             return None
         if fingerprint(schema) != name:
-            problems.append(
-                FileProblem(0, within(out, path), f"its schema does not match its name; {advice}")
-            )
+            problems.append(FileProblem(0, within(out, path), f"its schema does not match its name; {advice}"))
             return None
         return Validator(SchemaSource(name[:12], schema, None, name))
     except (OSError, ValueError, UsageError) as error:
@@ -236,16 +233,13 @@ def _schema_problems(out: Path, batch: int, file: StoredFile, validator: Validat
     """Yields a problem for each record of a sound file that breaks its schema."""
     if validator is None:
         return
-    for row in _rows(out / file.path, ["document", "record_json"]):
-        if violations := validator.check(row["record_json"]):
-            broken = f"{violations[0].pointer or '/'}: {violations[0].message}"
-            yield FileProblem(batch, file.path, f"document {row['document'][:16]}: breaks its schema at {broken}")
-
-
-def _rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(columns=columns):
-            yield from batch.to_pylist()
+    with pq.ParquetFile(out / file.path) as opened:
+        for rows in opened.iter_batches(columns=["document", "record_json"]):
+            for row in rows.to_pylist():
+                if violations := validator.check(row["record_json"]):
+                    place = f"{violations[0].pointer or '/'}: {violations[0].message}"
+                    broken = f"document {row['document'][:16]}: breaks its schema at {place}"
+                    yield FileProblem(batch, file.path, broken)
 
 
 def _leftovers(out: Path) -> list[str]:

@@ -7,7 +7,7 @@ and there are at most FAN - 1 batches on each.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,28 +40,36 @@ def merge_batches(out: Path, group: Sequence[Manifest], number: int) -> Manifest
     Raises RunError if a file has changed since its commit: a merge would give it a new checksum.
     """
     manifests.check_files(out, group)
-    folders: dict[str, list[StoredFile]] = defaultdict(list)
+    folders: dict[Path, list[StoredFile]] = defaultdict(list)
     for entry in group:
         for file in entry.files:
-            folders[file.path.rsplit("/", 1)[0]].append(file)
-    files = tuple(_merge_files(out, folder, parts, number) for folder, parts in folders.items())
+            folders[Path(file.path).parent].append(file)
+    files = tuple(write_again(out, parts, number) for parts in folders.values())
     behind, replaces = max(entry.place for entry in group), tuple(entry.number for entry in group)
     return group[0].successor(number, files, level=group[0].level + 1, replaces=replaces, behind=behind)
 
 
-def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: int) -> StoredFile:
-    path = out / folder / f"{manifests.batch_name(number)}.parquet"
-    rows = sum(part.rows for part in parts)
+def write_again(
+    out: Path,
+    parts: Sequence[StoredFile],
+    number: int,
+    kept: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows,
+) -> StoredFile:
+    """Writes what is kept of these files of one folder as the file of the batch with this number."""
+    path = (out / parts[0].path).parent / f"{manifests.batch_name(number)}.parquet"
+    rows = 0
 
     def write(temporary: Path) -> None:
+        nonlocal rows
         schema = pq.read_schema(out / parts[-1].path)
         with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
             waiting: list[pa.Table] = []
             size = 0
             for part in parts:
-                for batch in pq.ParquetFile(out / part.path).iter_batches():
+                for batch in map(kept, pq.ParquetFile(out / part.path).iter_batches()):
                     waiting.append(pa.Table.from_batches([batch]))
                     size += batch.nbytes
+                    rows += batch.num_rows
                     if size >= _ROW_GROUP:
                         writer.write_table(_joined(waiting, schema))
                         waiting, size = [], 0
@@ -69,7 +77,7 @@ def _merge_files(out: Path, folder: str, parts: Sequence[StoredFile], number: in
                 writer.write_table(_joined(waiting, schema))
 
     write_whole(path, write)
-    return manifests.describe_file(out, folder.split("/")[0], path, rows)
+    return manifests.describe_file(out, parts[0].table, path, rows)
 
 
 def _joined(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
