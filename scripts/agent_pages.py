@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cinnabar.apps.cli.main import COMMANDS
+from cinnabar.apps.cli.lazy_commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -52,23 +52,19 @@ def forget(
     _print_forgotten("would be removed" if dry_run else "removed", forgotten)
     for path in dict.fromkeys(map(file_of, forgotten.paths)):
         if os.path.lexists(path):
-            _print_safely(f"kept: the file {path} itself; a run that reads it stores it again")
+            print(harmless(f"kept: the file {path} itself; a run that reads it stores it again"))
 
 
 def _print_forgotten(verb: str, forgotten: Forgotten) -> None:
     for path in forgotten.paths:
-        _print_safely(path)
-    _print_safely(", ".join(forgotten.digests) or "no digest: the file could not be opened")
+        print(harmless(path))
+    print(harmless(", ".join(forgotten.digests) or "no digest: the file could not be opened"))
     rows = ", ".join(f"{table} {count}" for table, count in forgotten.rows.items() if count)
-    _print_safely(f"{verb}: rows of {rows}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew")
+    print(harmless(f"{verb}: rows of {rows}; {with_noun(forgotten.batches, 'batch', 'batches')} written anew"))
     if forgotten.left_over:
-        _print_safely(f"{verb}: {about_left_over(forgotten.left_over)}")
+        print(harmless(f"{verb}: {about_left_over(forgotten.left_over)}"))
     if forgotten.reports:
         reports = with_noun(len(forgotten.reports), "report")
-        _print_safely(f"{verb}: {reports} that named it; those are written anew")
+        print(harmless(f"{verb}: {reports} that named it; those are written anew"))
     for name in forgotten.aside:
-        _print_safely(f"{verb}: {name}, a batch that had been set aside")
-
-
-def _print_safely(text: str) -> None:
-    print(harmless(text).encode("utf-8", "backslashreplace").decode())
+        print(harmless(f"{verb}: {name}, a batch that had been set aside"))

@@ -1,10 +1,10 @@
-"""Commands that are imported when they are asked for, so that the list of all commands comes at once."""
+"""The commands, which are imported when they are asked for, so that the list of all of them comes at once."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache, partial
@@ -27,6 +27,31 @@ class CommandEntry:
     help: str
 
 
+#: All commands, in the order of the help. Their modules are imported when they are asked for.
+COMMANDS = {
+    "init": CommandEntry("init:init", "Make a folder to begin with."),
+    "doctor": CommandEntry("doctor:doctor", "Check this installation."),
+    "extract": CommandEntry("extract:extract", "Read documents into tables."),
+    "backfill": CommandEntry("backfill:backfill", "Bring records to a new version of a schema."),
+    "text": CommandEntry("text:text", "Show what the parser reads from a file."),
+    "sql": CommandEntry("results:sql", "Query the results."),
+    "show": CommandEntry("results:show", "Show a record with its evidence."),
+    "review": CommandEntry("review:review", "Look at records and correct them in the browser."),
+    "correct": CommandEntry("correct:correct", "Correct a stored record, or the parts of a packet."),
+    "export": CommandEntry("export:export", "Write results as CSV, JSON, Excel or Parquet."),
+    "status": CommandEntry("status:status_app", "Show the content of a folder, or look after it."),
+    "verify": CommandEntry("status:verify", "Check files, checksums and records."),
+    "forget": CommandEntry("forget:forget", "Remove all that is stored of a document."),
+    "serve": CommandEntry("serve:serve_model", "Answer clients of Mercury's API, and agents."),
+    "eval": CommandEntry("evaluate:evaluate", "Score the whole path on labelled documents."),
+    "improve": CommandEntry("improve:improve", "Train a model on corrected documents."),
+    "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
+    "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
+    "schema": CommandEntry("schema:schema_app", "List and check schemas."),
+    "model": CommandEntry("model:model_app", "Check and fetch language models."),
+}
+
+
 class LazyCommand(TyperCommand):
     """A name with a line of help; the command or the group behind it is imported when it is used."""
 
@@ -45,13 +70,11 @@ class LazyCommand(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """A group of the commands in `ENTRIES`, which a subclass sets."""
-
-    ENTRIES: Mapping[str, CommandEntry] = {}
+    """The group of all commands."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands.update({name: LazyCommand(name, entry) for name, entry in self.ENTRIES.items()})
+        self.commands.update({name: LazyCommand(name, entry) for name, entry in COMMANDS.items()})
 
 
 #: Commands that only show something; the name of a command in a group follows that of the group.

@@ -2,8 +2,6 @@
 
 0 finished; 1 the run failed (run it again); 2 wrong use, reported in one line before any work begins; 3 finished, with
 more in quarantine than `--max-error-rate` allows.
-
-A command's module is imported when the command is asked for, so that this list comes at once.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from cinnabar.apps.cli.lazy_commands import CommandEntry, LazyGroup
+from cinnabar.apps.cli.lazy_commands import LazyGroup
 from cinnabar.errors import CinnabarError, IncompleteFolder, ModelError, UsageError
 from cinnabar.extraction.plan.left_options import instead_of_command, instead_of_option
 from cinnabar.wording import harmless
@@ -40,39 +38,9 @@ _ESCAPED = "escaped"
 #: New objects after which the garbage collector looks for circles.
 _YOUNG_OBJECTS = 50_000
 
-#: All commands, in the order of the help. Their modules are imported when they are asked for.
-COMMANDS = {
-    "init": CommandEntry("init:init", "Make a folder to begin with."),
-    "doctor": CommandEntry("doctor:doctor", "Check this installation."),
-    "extract": CommandEntry("extract:extract", "Read documents into tables."),
-    "backfill": CommandEntry("backfill:backfill", "Bring records to a new version of a schema."),
-    "text": CommandEntry("text:text", "Show what the parser reads from a file."),
-    "sql": CommandEntry("results:sql", "Query the results."),
-    "show": CommandEntry("results:show", "Show a record with its evidence."),
-    "review": CommandEntry("review:review", "Look at records and correct them in the browser."),
-    "correct": CommandEntry("correct:correct", "Correct a stored record, or the parts of a packet."),
-    "export": CommandEntry("export:export", "Write results as CSV, JSON, Excel or Parquet."),
-    "status": CommandEntry("status:status_app", "Show the content of a folder, or look after it."),
-    "verify": CommandEntry("status:verify", "Check files, checksums and records."),
-    "forget": CommandEntry("forget:forget", "Remove all that is stored of a document."),
-    "serve": CommandEntry("serve:serve_model", "Answer clients of Mercury's API, and agents."),
-    "eval": CommandEntry("evaluate:evaluate", "Score the whole path on labelled documents."),
-    "improve": CommandEntry("improve:improve", "Train a model on corrected documents."),
-    "flows": CommandEntry("flows:flows_app", "Run on a schedule, with Prefect."),
-    "quarantine": CommandEntry("quarantine:quarantine_app", "See, retry and release documents in quarantine."),
-    "schema": CommandEntry("schema:schema_app", "List and check schemas."),
-    "model": CommandEntry("model:model_app", "Check and fetch language models."),
-}
-
-
-class _Commands(LazyGroup):
-    ENTRIES = COMMANDS
-
-
 app = typer.Typer(
     name="cinnabar",
-    cls=_Commands,
-    help="Folders of PDFs and e-mails into tables, with the evidence behind every value.",
+    cls=LazyGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

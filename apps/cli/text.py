@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import standard_output, table
+from cinnabar.apps.cli.options import takes_options
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
 from cinnabar.errors import DocumentError, UsageError
@@ -22,7 +23,6 @@ from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_l
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.plan.folder_settings import folder_settings
-from cinnabar.extraction.plan.limits import OcrChoice
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.review.table_files import document_tables, write_tables
 from cinnabar.wording import harmless, with_noun
@@ -31,6 +31,7 @@ _PARTS = ("part", "kind", "name", "page", "start", "end", "width", "height", "pa
 _WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "sure", "text")
 
 
+@takes_options("password_file", "hidden", "ocr")
 def text(
     paths: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Files, folders, mailboxes and stores to read.")
@@ -43,12 +44,7 @@ def text(
         bool,
         typer.Option("--json", help="One JSON object for each document, one a line: with parts, words, tables, facts."),
     ] = False,
-    password_file: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help=RunOptions.model_fields["password_file"].description),
-    ] = None,
-    hidden: Annotated[bool, typer.Option("--hidden", help=RunOptions.model_fields["hidden"].description)] = False,
-    ocr: Annotated[OcrChoice, typer.Option(help=RunOptions.model_fields["ocr"].description)] = "auto",
+    **run_options: Any,
 ) -> int:
     """Show what the parser reads from a file: its text, or its tables, or with --json all of it with its places.
 
@@ -67,7 +63,7 @@ def text(
         raise UsageError("expected at most one of --tables and --json")
     if out is not None and not tables:
         raise UsageError("--out goes with --tables: it is the folder for their files")
-    options = RunOptions(password_file=password_file, hidden=hidden, ocr=ocr, **folder_settings().of_run("ocr_engine"))
+    options = RunOptions(**run_options, **folder_settings().of_run("ocr_engine"))
     settings = parser_settings(options)
     locations = parse_locations(paths)
     failed: list[str] = []

@@ -12,9 +12,8 @@ PACKAGE = "cinnabar-extract"
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What an extra is for, and the distribution of each module that it needs."""
+    """The distribution of each module that an extra needs."""
 
-    purpose: str
     modules: dict[str, str]
 
     def missing_packages(self) -> list[str]:
@@ -24,28 +23,18 @@ class Extra:
 
 #: The extras that users install, by their names in pyproject.toml.
 EXTRAS = {
-    "flows": Extra("cinnabar flows, cinnabar extract --flow", {"prefect": "prefect", "sqlalchemy": "sqlalchemy"}),
-    "server": Extra(
-        "cinnabar serve",
-        {"mcp": "mcp", "python_multipart": "python-multipart"},
-    ),
-    "learn": Extra("cinnabar improve, train and eval", {"scipy": "scipy"}),
-    "models": Extra(
-        "language models: --model FOLDER, cinnabar model",
-        {"huggingface_hub": "huggingface-hub", "rapidfuzz": "rapidfuzz", "gguf": "gguf"},
-    ),
-    "mercury": Extra(
-        "models behind a server: --model mercury-2",
-        {"openai": "openai", "rapidfuzz": "rapidfuzz", "tenacity": "tenacity"},
-    ),
-    "ray": Extra("more than one machine: --ray", {"ray": "ray"}),
+    "flows": Extra({"prefect": "prefect", "sqlalchemy": "sqlalchemy"}),
+    "server": Extra({"mcp": "mcp", "python_multipart": "python-multipart"}),
+    "learn": Extra({"scipy": "scipy"}),
+    "models": Extra({"huggingface_hub": "huggingface-hub", "rapidfuzz": "rapidfuzz", "gguf": "gguf"}),
+    "mercury": Extra({"openai": "openai", "rapidfuzz": "rapidfuzz", "tenacity": "tenacity"}),
+    "ray": Extra({"ray": "ray"}),
     "ocr": Extra(
-        "scans and images",
-        {"rapidocr": "rapidocr", "onnxruntime": "onnxruntime", "cv2": "opencv-python-headless", "PIL": "pillow"},
+        {"rapidocr": "rapidocr", "onnxruntime": "onnxruntime", "cv2": "opencv-python-headless", "PIL": "pillow"}
     ),
-    "stores": Extra("documents in stores: s3://, gs://, az://", {"obstore": "obstore"}),
-    "heic": Extra("images of telephones", {"pi_heif": "pi-heif"}),
-    "sevenzip": Extra("7z archives", {"py7zr": "py7zr"}),
+    "stores": Extra({"obstore": "obstore"}),
+    "heic": Extra({"pi_heif": "pi-heif"}),
+    "sevenzip": Extra({"py7zr": "py7zr"}),
 }
 
 

@@ -32,16 +32,6 @@ class Finding:
     advice: str = ""
 
 
-def ok(check: str, found: str) -> Finding:
-    """A part that works."""
-    return Finding(check, "ok", found)
-
-
-def fails(check: str, found: str, advice: str) -> Finding:
-    """A part that will not work."""
-    return Finding(check, "fails", found, advice)
-
-
 def findings_of(checks: Iterable[tuple[str, Callable[[], Iterable[Finding]]]]) -> list[Finding]:
     """The findings of these checks in order; a check that raises has failed itself, and the others go on."""
     findings: list[Finding] = []
@@ -49,7 +39,8 @@ def findings_of(checks: Iterable[tuple[str, Callable[[], Iterable[Finding]]]]) -
         try:
             findings += check()
         except Exception as error:  # a diagnosis has to survive what it looks for
-            findings.append(fails(name, f"{type(error).__name__}: {error}", "run with CINNABAR_DEBUG=1, and report it"))
+            found = f"{type(error).__name__}: {error}"
+            findings.append(Finding(name, "fails", found, "run with CINNABAR_DEBUG=1, and report it"))
     return findings
 
 
@@ -58,8 +49,8 @@ _WHOLE = "install it again: a file of the installation is missing or was changed
 
 def versions() -> Iterator[Finding]:
     """Cinnabar, Python, and whether each dependency is installed in a version that fits."""
-    yield ok("cinnabar", f"{version(PACKAGE)}, values {values_version(*VERSIONS)}")
-    yield ok("python", f"{platform.python_version()} on {platform.system()}")
+    yield Finding("cinnabar", "ok", f"{version(PACKAGE)}, values {values_version(*VERSIONS)}")
+    yield Finding("python", "ok", f"{platform.python_version()} on {platform.system()}")
     wrong = []
     needed = [Requirement(text) for text in requires(PACKAGE) or ()]
     needed = [one for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
@@ -72,9 +63,9 @@ def versions() -> Iterator[Finding]:
         if not one.specifier.contains(there, prereleases=True):
             wrong.append(f"{one.name} is {there}, expected {one.specifier}")
     if wrong:
-        yield fails("dependencies", "; ".join(wrong), "make setup, or pip install them in these versions")
+        yield Finding("dependencies", "fails", "; ".join(wrong), "make setup, or pip install them in these versions")
     else:
-        yield ok("dependencies", f"all {len(needed)} fit")
+        yield Finding("dependencies", "ok", f"all {len(needed)} fit")
 
 
 def models() -> Iterator[Finding]:
@@ -87,10 +78,10 @@ def models() -> Iterator[Finding]:
             card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
             check_files(folder, card["files"])
         except (OSError, ValueError, KeyError, ModelError) as error:
-            yield fails(check, str(error), _WHOLE)
+            yield Finding(check, "fails", str(error), _WHOLE)
             continue
         whole = sum(path.stat().st_size for path in folder.iterdir())
-        yield ok(check, f"{with_noun(len(card['files']), 'file')}, {whole / 1e6:.0f} MB, whole")
+        yield Finding(check, "ok", f"{with_noun(len(card['files']), 'file')}, {whole / 1e6:.0f} MB, whole")
 
 
 def parser() -> Iterator[Finding]:
@@ -100,7 +91,7 @@ def parser() -> Iterator[Finding]:
         path.write_text("Invoice 77\n", encoding="utf-8")
         parsed = pool.submit(path).result()
     if isinstance(parsed, Document) and "77" in parsed.text:
-        yield ok("parser", "a bounded process reads a text")
+        yield Finding("parser", "ok", "a bounded process reads a text")
     else:
         problem = str(parsed) if isinstance(parsed, DocumentError) else "another text"
-        yield fails("parser", problem, "allow processes of this user, with 1 GiB of address space each")
+        yield Finding("parser", "fails", problem, "allow processes of this user, with 1 GiB of address space each")

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 import typer
 
-from cinnabar.apps.cli.lazy_commands import SHOWING
-from cinnabar.apps.cli.main import COMMANDS, app, run
+from cinnabar.apps.cli.lazy_commands import COMMANDS, SHOWING
+from cinnabar.apps.cli.main import app, run
 
 CaptureResult = pytest.CaptureFixture[str]
 ROOT = Path(__file__).resolve().parents[3]

@@ -281,7 +281,7 @@ def test_a_dictionary_of_7z_is_no_larger_than_what_it_unpacks(method: bytes, sta
 
 
 def test_without_its_extra_a_7z_archive_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(seven_zip.EXTRAS, "sevenzip", Extra("7z archives", {"no_such_module": "py7zr"}))
+    monkeypatch.setitem(seven_zip.EXTRAS, "sevenzip", Extra({"no_such_module": "py7zr"}))
     with pytest.raises(DocumentError, match=r"cinnabar-extract\[sevenzip\]") as caught:
         listed(SEVEN_ZIPS["lzma2"], "a.7z")
     assert caught.value.code == "unsupported"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cinnabar.extraction.maintenance.diagnosis import installation
-from cinnabar.extraction.maintenance.diagnosis.installation import Finding, findings_of, ok
+from cinnabar.extraction.maintenance.diagnosis.installation import Finding, findings_of
 
 
 def test_a_check_that_raises_fails_alone() -> None:
@@ -17,7 +17,7 @@ def test_a_check_that_raises_fails_alone() -> None:
         raise RuntimeError("no luck")
         yield
 
-    found = findings_of([("one", broken), ("two", lambda: [ok("two", "fine")])])
+    found = findings_of([("one", broken), ("two", lambda: [Finding("two", "ok", "fine")])])
     assert [(one.check, one.state) for one in found] == [("one", "fails"), ("two", "ok")]
     assert "no luck" in found[0].found
 
