@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from training.labelled import held_back_part
 from training.recipe import load_recipe
 
 from cinnabar.apps.cli.evaluate import predict_sets, print_figures, select_sets
-from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
@@ -34,11 +32,9 @@ def unseen_sets(paths: list[Path], limit: int | None) -> list[LabelledSet]:
 
 def read_with(model: str, chosen: list[LabelledSet], **options: Any) -> tuple[dict[str, Any], float]:
     """Returns a model's predictions by set and file, and its seconds of a document, parsing and loading included."""
-    plan = RunPlan.of(model=model, on_missing="guess", **options)
-    source, escalation = sources_of(plan, model)
-    tier = None if escalation is None else escalation.tier(plan.options.effort)
+    plan = RunPlan.of(model=model, on_missing="guess", on_empty="write", **options)
     begun = time.perf_counter()
-    found = predict_sets(chosen, partial(source.filler, plan.options.effort, plan.options.steps), plan.options, tier)
+    found = predict_sets(chosen, plan, model)
     return found, (time.perf_counter() - begun) / max(1, sum(len(one.truths) for one in chosen))
 
 

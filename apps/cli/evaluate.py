@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,22 +13,21 @@ import typer
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.options import AsJson, ModelOption, plan_of, takes_options
-from cinnabar.engine.request import Filler, Metered, Prompted
+from cinnabar.apps.cli.plans import print_notice
+from cinnabar.engine.request import Metered
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
-from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.planned_models import Escalation, sources_of
-from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
-from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.records.validation import RecordViolation
+from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extras import check_extra
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas import load_schema
 from cinnabar.wording import harmless
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.model_sources import Source
-    from cinnabar.extraction.filling.tiers import Tier
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 
 _SHOWN = (
@@ -88,42 +86,20 @@ def evaluate(
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
 
-    plan = plan_of((), None, model=model, on_missing="guess", **run_options)
+    plan = plan_of((), None, model=model, on_missing="guess", on_empty="write", **run_options)
     check_extra("learn", "cinnabar eval")
-    source, escalation = sources_of(plan, model, without or ())
     chosen = select_sets(sets, limit)
-    predicted = _predict_planned(chosen, plan.options, source, escalation, predictions)
+    if predictions is not None:
+        _check_writable(predictions, several=len(chosen) > 1)
+    predicted = predict_sets(chosen, plan, model, without or ())
+    if predictions is not None:
+        _write(predictions, predicted)
     summary = summarise({one.name: score_set(one, predicted[one.name]) for one in chosen})
     if as_json:
         print(json.dumps(summary))
     else:
         beside = {one.name: best_constant_of(one)["f1"] for one in chosen} if beside_constant else {}
         print_figures(summary, beside)
-
-
-def _predict_planned(
-    chosen: Sequence[LabelledSet],
-    options: RunOptions,
-    source: Source,
-    escalation: Escalation | None,
-    file: Path | None,
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Returns what the models of a plan predict, each with the examples of its prompts, and writes it if asked to."""
-    if file is not None:
-        _check_writable(file, several=len(chosen) > 1)
-    if source.notice is not None:
-        print(harmless(f"cinnabar: {source.notice}"), file=sys.stderr)
-    schemas = [load_schema(one.folder / "schema.json") for one in chosen]
-    sources = [source] if escalation is None else [source, escalation.source]
-    examples = prompt_examples(options, schemas, sources)
-    lower, *upper = sources if examples is None else map(examples.shown_to, sources)
-    tier = None
-    if escalation is not None:
-        tier = escalation.tier(options.effort, lambda: upper[0].filler(options.effort, None))
-    predicted = predict_sets(chosen, partial(lower.filler, options.effort, options.steps), options, tier)
-    if file is not None:
-        _write(file, predicted)
-    return predicted
 
 
 def select_sets(paths: Sequence[Path], limit: int | None = None) -> list[LabelledSet]:
@@ -144,58 +120,57 @@ def select_sets(paths: Sequence[Path], limit: int | None = None) -> list[Labelle
 
 
 def predict_sets(
-    chosen: Sequence[LabelledSet], filler: Callable[[], Filler], options: RunOptions, tier: Tier | None = None
+    chosen: Sequence[LabelledSet], plan: RunPlan, model: str, without: Sequence[str] = ()
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Returns the predictions of the documents by set and file; shows progress and the cost.
+    """Returns the predictions of the models of a plan by set and file; shows progress and the cost.
 
-    The `filler` is made when the schemas are found to be sound. The `tier` is asked for what it is not sure of.
+    The models are loaded when the schemas are found to be sound. Of several sets those that cannot be answered are
+    told, and have no predictions.
     """
     # Cold start: Torch takes a second.
-    from cinnabar.extraction.filling.pipeline import Job
     from cinnabar.extraction.learning.evaluation import broken_truths, predict
 
-    compiled = {}
-    for one in chosen:
-        source = load_schema(one.folder / "schema.json")
-        try:
-            ready = compile_schema(source.schema)
-            _ = ready.form  # reports a schema that no record meets now
-            compiled[one.name] = (ready, Validator(source), Checks(source, ready))
-            warn_of_broken(one.name, broken_truths(one.truths, compiled[one.name][1]))
-        except UsageError as error:
-            if len(chosen) == 1:
-                raise
-            print(harmless(f"cinnabar: {one.name}: counts as unanswered: {error}"), file=sys.stderr)
+    source, escalation = sources_of(plan, model, without)
+    if source.notice is not None:
+        print_notice(harmless(source.notice))
+    schemas = [load_schema(one.folder / "schema.json") for one in chosen]
+    assignment = Assignment(schemas[0], source, plan.options, escalation)
+    assignment = replace(assignment, examples=prompt_examples(plan.options, schemas, assignment.sources))
+    parts = {one.name: replace(assignment, source=schema) for one, schema in zip(chosen, schemas, strict=True)}
 
-    engine = filler()
-    for name, (ready, *_) in [*compiled.items()]:
+    @contextmanager
+    def told(name: str) -> Iterator[None]:
         try:
-            if isinstance(engine, Prompted):
-                engine.context_beside(ready.form)
+            yield
         except UsageError as error:
             if len(chosen) == 1:
                 raise
-            print(harmless(f"cinnabar: {name}: counts as unanswered: {error}"), file=sys.stderr)
-            del compiled[name]
-    predictions: dict[str, dict[str, dict[str, Any]]] = {}
-    with ExitStack() as stack:
-        pool = stack.enter_context(ParserPool(options.workers, settings=parser_settings(options)))
-        bar = stack.enter_context(Bar())
+            print_notice(harmless(f"{name}: counts as unanswered: {error}"))
+            del parts[name]
+
+    for one in chosen:
+        with told(one.name):
+            parts[one.name].check_parts()
+            warn_of_broken(one.name, broken_truths(one.truths, parts[one.name].validator))
+    engine, tier = loaded = assignment.load()
+    jobs = {}
+    for name, part in [*parts.items()]:
+        with told(name):
+            jobs[name] = part.job(loaded)
+    predictions: dict[str, dict[str, dict[str, Any]]] = {one.name: {} for one in chosen}
+    pool = ParserPool(plan.options.workers, settings=parser_settings(plan.options))
+    with pool, Bar() as bar:
         bar.on_inputs(sum(len(one.truths) for one in chosen))
         for one in chosen:
-            predictions[one.name] = {}
-            if one.name in compiled:
-                ready, validator, checks = compiled[one.name]
-                limits = options.max_tokens, options.max_seconds
-                job = Job(ready, engine, validator, "guess", options.context, 0.0, tier, *limits, checks=checks)
-                predictions[one.name] = predict(one, job, pool, bar.step)
+            if one.name in jobs:
+                predictions[one.name] = predict(one, jobs[one.name], pool, bar.step)
     fillers = [engine] if tier is None else [engine, *tier.loaded_fillers]
     for usage in [one.usage() for one in fillers if isinstance(one, Metered)]:
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
-        print(f"cinnabar: {usage['requests']} requests to {usage['model']}, cost {cost}", file=sys.stderr)
+        print_notice(f"{usage['requests']} requests to {usage['model']}, cost {cost}")
         if usage["stopped"]:
             reason = f"{usage['stopped']}; the documents that were not asked about count as unanswered"
-            print(f"cinnabar: lack of budget: {reason}", file=sys.stderr)
+            print_notice(f"lack of budget: {reason}")
     return predictions
 
 
@@ -203,10 +178,9 @@ def warn_of_broken(name: str, broken: Sequence[tuple[str, RecordViolation]]) -> 
     """Prints to standard error how many truths the schema does not allow, with the first of them."""
     if broken:
         file, violation = broken[0]
-        print(
-            f"cinnabar: {name}: {len(broken)} of the truths break schema.json and cannot be met; {file} does"
-            f" at {violation.pointer or '/'}: {violation.message}",
-            file=sys.stderr,
+        print_notice(
+            f"{name}: {len(broken)} of the truths break schema.json and cannot be met; {file} does"
+            f" at {violation.pointer or '/'}: {violation.message}"
         )
 
 

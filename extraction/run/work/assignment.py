@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.few_shot import shown_with
-from cinnabar.engine.request import Prompted
+from cinnabar.engine.request import Filler, Prompted
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.model_sources import (
@@ -42,6 +42,7 @@ from cinnabar.schemas.parsing.schema_object import DAY_FIRST
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Job
+    from cinnabar.extraction.filling.tiers import Tier
 
 
 @dataclass(frozen=True)
@@ -154,20 +155,24 @@ class Assignment:
         notes = [one.memory_note(self.options.context) for one in self.sources if isinstance(one, LanguageSource)]
         return [note for note in notes if note is not None]
 
-    def job(self) -> Job:
-        """Returns the job with its model loaded.
+    def load(self) -> tuple[Filler, Tier | None]:
+        """Returns the model, loaded, and the stronger one; of two calibrated ones that is loaded at the first doubt."""
+        effort, tier = self.options.effort, None
+        if self.escalation is not None:
+            upper = self._shown(self.escalation.source)
+            tier = self.escalation.tier(effort, lambda: upper.filler(effort, None))
+        return self._shown(self.model).filler(effort, self.options.steps), tier
 
-        Of two calibrated models the stronger one is loaded at the first doubt. Raises UsageError if a model has no room
-        for the schema.
+    def job(self, loaded: tuple[Filler, Tier | None] | None = None) -> Job:
+        """Returns the job with its models, which are loaded if they are not given.
+
+        Raises UsageError if a model has no room for the schema.
         """
         # Cold start: Torch takes a second.
         from cinnabar.extraction.filling.pipeline import Job
 
-        options, tier = self.options, None
-        engine = self._shown(self.model).filler(options.effort, options.steps)
-        if self.escalation is not None:
-            upper = self._shown(self.escalation.source)
-            tier = self.escalation.tier(options.effort, lambda: upper.filler(options.effort, None))
+        options = self.options
+        engine, tier = loaded or self.load()
         for filler in [engine, *([tier.filler] if tier and not tier.prefer_confident else [])]:
             if isinstance(filler, Prompted):
                 for part in self.parts:
