@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.console import short, standard_output, table
-from cinnabar.apps.cli.options import AsJson, OutOption
+from cinnabar.apps.cli.options import AsJson, OutOption, StoredDocument
 from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
@@ -25,13 +25,6 @@ from cinnabar.wording import harmless, with_noun
 
 _Pages = list[int] | None
 _Texts = list[str] | None
-_Document = Annotated[
-    str,
-    typer.Argument(
-        metavar="DOCUMENT",
-        help="Its path, the end of it, or the start of its digest; a packet or a part of it.",
-    ),
-]
 _SchemaName = Annotated[
     str | None,
     typer.Option(
@@ -42,7 +35,7 @@ _SchemaName = Annotated[
 
 
 def correct(
-    document: _Document,
+    document: StoredDocument,
     out: OutOption,
     schema: _SchemaName = None,
     values: Annotated[_Texts, typer.Option("--set", metavar="/P=VALUE", help="The right value there.")] = None,
@@ -66,8 +59,9 @@ def correct(
     --set, --absent, --accept and --undo may be given several times. All changes count or none: a record that would
     break its schema is refused. While a run is going, the correction waits for its next batch.
 
-    --split, --join, --turn and --kind correct where the documents of a packet begin, and may be given several times,
-    too; the next `extract --split` reads what is new. Records of parts that are no documents any more leave the tables.
+    --split, --join, --turn and --kind correct where the documents of a packet begin, which DOCUMENT or a part of it is,
+    and may be given several times, too; the next `extract --split` reads what is new. Records of parts that are no
+    documents any more leave the tables.
 
     \b
     Examples:

@@ -25,7 +25,6 @@ from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.run.work.prompt_examples import prompt_examples
 from cinnabar.extras import check_extra
 from cinnabar.schemas import load_schema
-from cinnabar.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.run.work.labelled_sets import LabelledSet
@@ -132,7 +131,7 @@ def predict_sets(
 
     source, escalation = sources_of(plan, model, without)
     if source.notice is not None:
-        print_notice(harmless(source.notice))
+        print_notice(source.notice)
     schemas = [load_schema(one.folder / "schema.json") for one in chosen]
     assignment = Assignment(schemas[0], source, plan.options, escalation)
     assignment = replace(assignment, examples=prompt_examples(plan.options, schemas, assignment.sources))
@@ -145,7 +144,7 @@ def predict_sets(
         except UsageError as error:
             if len(chosen) == 1:
                 raise
-            print_notice(harmless(f"{name}: counts as unanswered: {error}"))
+            print_notice(f"{name}: counts as unanswered: {error}")
             del parts[name]
 
     for one in chosen:

@@ -241,8 +241,12 @@ def _print_records(summary: Summary, sources: Sequence[SchemaSource], out: Path)
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     """Returns the usage of a model behind a server, and the escalated fields, as rows of the report."""
+    escalated: list[tuple[str, Any, str]] = []
+    if "escalated_documents" in usage:
+        fields = f"{with_noun(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
+        escalated = [("escalated", usage["escalated_documents"], fields)]
     if "cost" not in usage:
-        return _escalation_rows(usage)
+        return escalated
     cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
     tokens = f"{usage['input_tokens']:,} tokens in ({usage['cached_tokens']:,} cached), {usage['output_tokens']:,} out"
     again = f"{usage['retries']} sent again, {usage['asked_again']} asked again"
@@ -257,14 +261,7 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
         if usage[name]:
             most = usage[f"{name}_cost_at_most"]
             rows.append((name, usage[name], meaning if most is None else f"{meaning}, ${most} at most"))
-    return rows + _escalation_rows(usage)
-
-
-def _escalation_rows(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
-    if "escalated_documents" not in usage:
-        return []
-    fields = f"{with_noun(usage['escalated_fields'], 'field')} escalated to {usage['model']}"
-    return [("escalated", usage["escalated_documents"], fields)]
+    return rows + escalated
 
 
 def _preview(source: SchemaSource, connection: DuckDBPyConnection) -> tuple[list[str], list[list[Any]], int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import ExitStack
 from typing import Annotated, Any
 
@@ -26,7 +25,6 @@ from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import secret, server
-from cinnabar.wording import harmless
 
 flows_app = group_of(
     """Run on a schedule, with Prefect.
@@ -91,10 +89,9 @@ def serve_schedule(
             parameters["password_block"] = password_block
             with ExitStack() as connections:
                 gather(parse_locations(paths, secret(password_block)), out, connections)
-        notice = f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C"
         if as_json:
             print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
-        print(harmless(f"cinnabar: {notice}"), file=sys.stderr, flush=True)
+        print_notice(f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C")
         mark_killed_runs()
         end_dead_runs(name)
         serve(name, parameters, schedule)

@@ -20,6 +20,7 @@ import typer
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.evaluate import warn_of_broken
 from cinnabar.apps.cli.options import AsJson, OutOption
+from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.filling.progress import OutcomeTally
@@ -31,7 +32,6 @@ from cinnabar.extraction.run.work.assignment import Assignment, discard_model, k
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.stored_records import Selection, name_in, names, select, source_of
 from cinnabar.extras import check_extra
-from cinnabar.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.learning.improving import Improvement, Stage
@@ -172,7 +172,7 @@ def _train(
             warn_of_broken(str(labelled), broken)
         check_enough(corrected)
         for path in corrected.missing:
-            print(harmless(f"cinnabar: {path}: not found or not readable any more, left out"), file=sys.stderr)
+            print_notice(f"{path}: not found or not readable any more, left out")
         out.mkdir(parents=True, exist_ok=True)
         improvement = improve(corrected, out, steps, device, report, minutes=within, begun=begun)
     if events or as_json:

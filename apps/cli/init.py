@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.plans import print_notice
 from cinnabar.extraction.filling.planned_models import largest_model
 from cinnabar.extraction.review.drafting.draft import DRAFTED, make_project, parsed_documents
 from cinnabar.wording import harmless
@@ -43,10 +43,10 @@ def init(
 
         parsed, problems = parsed_documents([str(path) for path in documents])
         for path, reason in problems:
-            print(harmless(f"cinnabar: {path}: left out: {reason}"), file=sys.stderr)
+            print_notice(f"{path}: left out: {reason}")
         choice = choose_library_schema(parsed)
         schema = None if choice.schema is None else library_schema(choice.schema)
-        print(harmless(f"cinnabar: {choice}"), file=sys.stderr)
+        print_notice(str(choice))
         if schema is None and (name := largest_model()) is not None:
             # Cold start: as above.
             from cinnabar.engine.models.language.language_model import load_language_model
@@ -55,7 +55,7 @@ def init(
             shortest = min(parsed, key=lambda one: len(one.text))
             schema, comment = drafted_schema(shortest, load_language_model(name)), DRAFTED
             drafted = "no fields found" if schema is None else f"{len(schema['properties'])} fields drafted"
-            print(f"cinnabar: {drafted} by {name}; check them", file=sys.stderr)
+            print_notice(f"{drafted} by {name}; check them")
     done = make_project(folder, documents, schema, comment)
     if as_json:
         print(json.dumps(asdict(done), ensure_ascii=False))

@@ -59,7 +59,7 @@ def log_in_to_mailbox(
     if file is not None:
         check_writable(file)  # before somebody consents in vain
     ask = sys.stdin.readline if browser or not provider.device else None
-    login = log_in(provider, Login(client_id, tenant, client_secret), lambda text: print_notice(harmless(text)), ask)
+    login = log_in(provider, Login(client_id, tenant, client_secret), print_notice, ask)
     place = stored_login(mailbox) if file is None else in_file(file)
     place.write(login.text())
     # By what was kept, because a provider may take a refresh token only once.

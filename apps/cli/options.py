@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,12 +9,12 @@ from typing import Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 
+from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.folder_settings import FILE, folder_settings
 from cinnabar.extraction.plan.left_options import left_variables
 from cinnabar.extraction.plan.parameters import Function, takes
 from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
-from cinnabar.wording import harmless
 
 # The placeholders of the help for the values of options.
 _METAVARS = {
@@ -67,10 +66,10 @@ def plan_of(schemas: Iterable[Any], out: Path | None, **values: Any) -> RunPlan:
             raise UsageError(f"--on {one}: expected WHAT=DO, of which WHAT is one of {', '.join(_POLICIES)}")
         values[_POLICIES[what]] = do
     for sentence in left_variables():
-        print(f"cinnabar: {sentence}", file=sys.stderr)
+        print_notice(sentence)
     for name in (model, values.get("escalate_to")):
         if (address := settings.models.get(name or "", {}).get("base_url")) is not None:
-            print(harmless(f"cinnabar: documents go to {address}, as {FILE} says"), file=sys.stderr)
+            print_notice(f"documents go to {address}, as {FILE} says")
     return RunPlan.of(schemas, out, **{**settings.run, "model": model, **values})
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def print_notice(note: str) -> None:
-    """Prints what the user may not expect of a run."""
-    print(f"cinnabar: {note}", file=sys.stderr)
+    """Prints a line for people to standard error."""
+    print(harmless(f"cinnabar: {note}"), file=sys.stderr, flush=True)
 
 
 def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reachable: bool = True) -> None:
@@ -55,5 +55,5 @@ def limit_status(summary: Summary, reasons: Sequence[ReasonCount], plan: RunPlan
     """Returns 3, and tells why on standard error, if the run broke a limit; else 0."""
     if not (broken := broken_limits(summary, reasons, plan)):
         return 0
-    print(harmless(f"cinnabar: {broken}"), file=sys.stderr)
+    print_notice(broken)
     return 3

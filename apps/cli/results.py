@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import OutOption, StoredDocument
+from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.unread import unread_corrections
 from cinnabar.extraction.filling.planning import matched_columns
@@ -31,7 +31,7 @@ SURE_NULL = 0.6
 def warn_of_unread(out: Path) -> None:
     """Prints a warning to standard error for each waiting correction of this folder that cannot be read."""
     for path, why in unread_corrections(out).items():
-        print(harmless(f"cinnabar: {path}: {why}"), file=sys.stderr)
+        print_notice(f"{path}: {why}")
 
 
 def sql(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import json
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -185,7 +184,7 @@ def _serve_by_http(
         print(json.dumps({"url": url, "model": server.name}), flush=True)
     seconds = server.documents.seconds
     time = f"; {TimeEstimate(seconds)}" if seconds is not None and seconds >= 1 else ""
-    print(f"cinnabar: {server.name} at {url}{time}; SIGTERM or Ctrl-C ends it", file=sys.stderr, flush=True)
+    print_notice(f"{server.name} at {url}{time}; SIGTERM or Ctrl-C ends it")
     run_server(server.gate, settings, listener)
 
 

@@ -13,6 +13,7 @@ import typer
 
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.options import takes_options
+from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
 from cinnabar.errors import DocumentError, UsageError
@@ -84,7 +85,7 @@ def _read(items: Sequence[Input], pool: ParserPool, failed: list[str]) -> Iterat
     for item in items:
         parsed = next(readable)[1] if item.problem is None else item.problem
         if isinstance(parsed, DocumentError):
-            print(harmless(f"cinnabar: {item.path}: {parsed.code}: {problem_message(parsed)}"), file=sys.stderr)
+            print_notice(f"{item.path}: {parsed.code}: {problem_message(parsed)}")
             failed.append(item.path)
         else:
             yield item.path, parsed

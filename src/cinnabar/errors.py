@@ -146,10 +146,6 @@ class TooMuchWork(UsageError):
 class UnsupportedNumber(UsageError):
     """Bounds or a `multipleOf` that no automaton of acceptable size holds."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
-
 
 def shorten(pointer: str) -> str:
     """Returns a JSON pointer, or a parameter's name, for a message: both ends of a long one."""
