@@ -50,21 +50,6 @@ _Below = Annotated[
 _Where = Annotated[
     str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
 ]
-_Related = Annotated[
-    float | None,
-    typer.Option(
-        metavar="P",
-        help="Skip documents that are of the schema's kind with a probability below P, and compare those that"
-        " earlier runs skipped as other_kind again.",
-    ),
-]
-_Model = Annotated[
-    str | None,
-    typer.Option(
-        metavar="M", help="The model that fills: auto, reader, a fetched one or a folder; without it the folder's."
-    ),
-]
-
 
 @takes_options(
     "related",
@@ -81,8 +66,6 @@ def backfill(
     source: _Source = None,
     below: _Below = None,
     where: _Where = None,
-    related: _Related = None,
-    model: _Model = None,
     others: FromOption = None,
     as_json: AsJson = False,
     **run_options: Any,
@@ -93,7 +76,9 @@ def backfill(
     new version; the old records stay. After an interruption, run the command again to continue.
 
     Documents are read again from their stored paths, from any working directory; mails from their mailboxes.
-    The password of an IMAP mailbox is read from CINNABAR_IMAP_PASSWORD.
+    The password of an IMAP mailbox is read from CINNABAR_IMAP_PASSWORD. No server is asked.
+
+    With --related documents that earlier runs skipped as other_kind are compared again.
 
     \b
     Examples:
@@ -111,7 +96,7 @@ def backfill(
     """
     stored = latest_source(out, schema) if out.is_dir() and schema not in LIBRARY else None
     given = schema if stored is None or Path(schema).exists() else stored
-    plan = plan_of([given], out, on=on, model=model, related=related, **run_options)
+    plan = plan_of([given], out, on=on, **run_options)
     if plan.model is not None and is_remote(plan.model):
         raise UsageError(f"--model {plan.model}: expected a local model; a backfill asks no server")
     if not out.is_dir():

@@ -1,12 +1,9 @@
-"""`cinnabar schema` shows the form of a schema.
-
-The report of `cinnabar schema check`: what a schema asks, how it is filled, and what is not promised.
-"""
+"""`cinnabar schema` tells what a schema asks, how it is filled, and what is not promised."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +15,7 @@ from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.compiling.describe import FieldInWords, fields_in_words
+from cinnabar.schemas.compiling.describe import fields_in_words
 from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.wording import harmless
@@ -86,57 +83,26 @@ def check_schema(
     Validator(source)
     report = report_of_schema(source, compiled)
     if as_json:
-        print(json.dumps(report.as_json, ensure_ascii=False))
+        print(json.dumps(report, ensure_ascii=False))
         return
     console = standard_output(PAGE_WIDTH)
-    fields = [(field.name, field.asked, field.otherwise) for field in report.fields]
-    console.print(table(("field", "asks for", "if it is missing"), fields, report.name))
-    for line in report.lines:
+    fields = [(field["name"], field["asked"], field["otherwise"]) for field in report["fields"]]
+    console.print(table(("field", "asks for", "if it is missing"), fields, report["name"]))
+    for line in (
+        "A record is written only if it meets the whole schema; a document that is held back waits in quarantine.",
+        "Not promised: that a value is the right one. Its confidence tells how sure it is.",
+        *(f"Not promised: {one['place']}: {one['reason']}" for one in report["not_promised"]),
+        *(f"Checked in each record: {one['name']}: {one['expression']}" for one in report["checks"]),
+    ):
         console.print(harmless(line), markup=False)
 
 
-Pairs = list[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaReport:
-    """The facts that `cinnabar schema check` shows of a schema.
-
-    not_promised: pointer and reason. checks: name and expression.
-    """
-
-    name: str
-    fields: list[FieldInWords]
-    not_promised: Pairs
-    checks: Pairs
-
-    @property
-    def as_json(self) -> dict[str, Any]:
-        """The report as a JSON value."""
-        return {
-            "name": self.name,
-            "fields": [asdict(field) for field in self.fields],
-            "not_promised": [{"place": pointer or "/", "reason": reason} for pointer, reason in self.not_promised],
-            "checks": [{"name": name, "expression": expression} for name, expression in self.checks],
-        }
-
-    @property
-    def lines(self) -> list[str]:
-        """The sentences below the table of fields."""
-        return [
-            "A record is written only if it meets the whole schema; a document that is held back waits in quarantine.",
-            "Not promised: that a value is the right one. Its confidence tells how sure it is.",
-            *(f"Not promised: {pointer or '/'}: {reason}" for pointer, reason in self.not_promised),
-            *(f"Checked in each record: {name}: {expression}" for name, expression in self.checks),
-        ]
-
-
-def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> SchemaReport:
-    """Returns the report of a schema that can be enforced."""
-    checks = Checks(source, compiled)
-    return SchemaReport(
-        source.name,
-        fields_in_words(compiled.form),
-        [*compiled.unenforced_demands, *inexact_multiples(source.schema)],
-        [(one.name, one.expression) for one in checks.each],
-    )
+def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> dict[str, Any]:
+    """Returns what `schema check` tells of a schema that can be enforced, as a JSON value."""
+    not_promised = [*compiled.unenforced_demands, *inexact_multiples(source.schema)]
+    return {
+        "name": source.name,
+        "fields": [asdict(field) for field in fields_in_words(compiled.form)],
+        "not_promised": [{"place": pointer or "/", "reason": reason} for pointer, reason in not_promised],
+        "checks": [{"name": one.name, "expression": one.expression} for one in Checks(source, compiled).each],
+    }

@@ -212,7 +212,7 @@ def _tools(
 
     own = Folders(folders, settings.max_body)
     who = f"{getpass.getuser()} (agent)"
-    return Tools(out, own, reading, lambda *one: report_of_schema(*one).as_json, who, settings.timeout)
+    return Tools(out, own, reading, report_of_schema, who, settings.timeout)
 
 
 def model_of(plan: RunPlan) -> str:

@@ -70,7 +70,7 @@ def tools(place: Path, assembled: Assembled) -> Iterator[Tools]:
         return assembled.documents
 
     folders = Folders([place / "mails"], 10_000)
-    tools = Tools(place / "tables", folders, reading, lambda *one: report_of_schema(*one).as_json, "agent", 60.0, MOST)
+    tools = Tools(place / "tables", folders, reading, report_of_schema, "agent", 60.0, MOST)
     yield tools
     tools.queries.close()
 
