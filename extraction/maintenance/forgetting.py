@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -71,16 +71,14 @@ class DocumentNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
-    """The things that were removed, or would be.
+class Forgotten(DocumentNames):
+    """The things that were removed, or would be, of a document.
 
     `rows` counts the rows by table, where `data` are the records; in `runs` only paths were blanked. `batches` is the
     number of batches that were written anew. `aside` are the broken batches and corrections in `aside/` that held the
     document or could not be read. `left_over` are the names of what earlier versions kept of all documents.
     """
 
-    digests: tuple[str, ...]
-    paths: tuple[str, ...]
     rows: dict[str, int] = field(default_factory=dict)
     batches: int = 0
     aside: tuple[str, ...] = ()
@@ -129,12 +127,13 @@ def find_documents(out: Path, document: str) -> DocumentNames:
             return tuple(row[0] for row in rows if row[0])
 
         spelled = spellings(out, document)
-        paths, digests, several = [*_within(texts, spelled)], list[str](), list[str]()
-        if not paths:
+        inner, digests, several = _within(texts, spelled), list[str](), list[str]()
+        paths = list[str]()
+        if not inner:
             paths, digests = named(connection, out, document)
-            holders = () if paths or digests else _holders_ending(texts, spelled[1].lstrip("/"))
-            several = paths or digests or [*holders]
-            paths = paths or [*_within(texts, holders)]
+            inner = {} if paths or digests else _within(texts, _ending(texts, spelled[1].lstrip("/")))
+            several = paths or digests or [*inner]
+        paths += [path for holder, inside in inner.items() for path in (holder, *inside)]
         if not paths and not digests:
             if (own := own_path(document)) != document:
                 return find_documents(out, own)
@@ -147,15 +146,15 @@ def find_documents(out: Path, document: str) -> DocumentNames:
     return DocumentNames(tuple(found), tuple(sorted({*paths, *others})))
 
 
-def _within(texts: _Texts, holders: Sequence[str]) -> tuple[str, ...]:
-    """Returns the paths of the files in these archives and of the mails in these mailboxes, and the paths of both."""
-    inner: list[str] = []
+def _within(texts: _Texts, holders: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the paths of the files in those of these that are archives, and of the mails in mailboxes among them."""
+    inner = {}
     for holder in dict.fromkeys(holders):
-        files = _files_within(texts, holder)
         mails = texts("path FROM outcomes WHERE starts_with(path, ? || '#')", holder)
-        inside = (*files, *(path for path in mails if _NUMBER.fullmatch(path, len(holder))))
-        inner += (holder, *inside) if inside else ()
-    return tuple(inner)
+        numbered = (path for path in mails if _NUMBER.fullmatch(path, len(holder)))
+        if inside := [*_files_within(texts, holder), *numbered]:
+            inner[holder] = inside
+    return inner
 
 
 def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
@@ -168,7 +167,7 @@ def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
     files = texts("path FROM outcomes WHERE starts_with(path, ? || '/')", holder)
     mails = tuple(path for path in files if _MAIL.fullmatch(path, len(holder)))
     try:
-        if not files or _may_hold_files(holder):
+        if not files or here.is_file() or (here.suffix.lower() in ARCHIVE_SUFFIXES and not here.is_dir()):
             return files
         return mails if is_maildir(here) or (mails == files and not here.exists()) else ()
     except OSError as error:
@@ -177,23 +176,11 @@ def _files_within(texts: _Texts, holder: str) -> tuple[str, ...]:
         return files  # nothing outside of an archive has such a name
 
 
-def _holders_ending(texts: _Texts, name: str) -> tuple[str, ...]:
-    """Returns the archives and mailboxes whose path ends in this name."""
-    holders: dict[str, bool] = {}
+def _ending(texts: _Texts, name: str) -> Iterator[str]:
+    """Yields the paths with files or mails below them that end in this name."""
     for mark in ("/", "#"):
         for path in texts("path FROM outcomes WHERE contains(path, ?)", f"/{name}{mark}"):
-            holder = path[: path.index(f"/{name}{mark}") + len(name) + 1]
-            if mark == "#":
-                holders[holder] = holders.get(holder, False) or _NUMBER.fullmatch(path, len(holder)) is not None
-            elif holder not in holders:
-                holders[holder] = bool(_files_within(texts, holder))
-    return tuple(holder for holder, holds in holders.items() if holds)
-
-
-def _may_hold_files(path: str) -> bool:
-    """Returns True if a path with files below it is an archive's rather than a folder's."""
-    here = Path(path)
-    return here.is_file() or (here.suffix.lower() in ARCHIVE_SUFFIXES and not here.is_dir())
+            yield path[: path.index(f"/{name}{mark}") + len(name) + 1]
 
 
 def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> tuple[Forgotten, list[Manifest]]:
@@ -217,7 +204,7 @@ def _found(out: Path, one: DocumentNames, committed: Sequence[Manifest]) -> tupl
     return forgotten, concerned
 
 
-def _of(rows: pa.Table | pa.RecordBatch, one: DocumentNames | Forgotten) -> Any:
+def _of(rows: pa.Table | pa.RecordBatch, one: DocumentNames) -> Any:
     """Returns which of these rows are of the document: by digest, or by path if a row has no digest.
 
     Of `runs` they are those whose arguments name its path.
