@@ -16,7 +16,7 @@ from cinnabar.extraction.maintenance.verification import verify as check
 from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import status as look
 from cinnabar.extraction.store.model_runs import MODEL_RUN
-from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.reading import as_objects, query
 from cinnabar.wording import harmless, with_noun
 
 status_app = typer.Typer()
@@ -75,21 +75,18 @@ def runs(
       cinnabar status runs --out tables
       cinnabar status runs --out tables --limit 1 --json
     """
-    columns = ("run_id", "started", "seconds", "schema", "model", "inputs", "written", "quarantined", "skipped")
     # The clock may have been set back during a run.
     sql = (
-        "SELECT run_id, strftime(make_timestamp(epoch_us(started)), '%Y-%m-%dT%H:%M:%SZ'),"
-        " CASE WHEN finished IS NOT NULL THEN round(greatest(0, epoch_us(finished) - epoch_us(started)) / 1e6, 1) END,"
-        " schema_name, model, inputs, written, quarantined, skipped"
-        f" FROM runs WHERE {MODEL_RUN} ORDER BY run_id DESC LIMIT ?"
+        "SELECT run_id, strftime(make_timestamp(epoch_us(started)), '%Y-%m-%dT%H:%M:%SZ') AS started,"
+        " CASE WHEN finished IS NOT NULL THEN round(greatest(0, epoch_us(finished) - epoch_us(started)) / 1e6, 1) END"
+        " AS seconds, schema_name AS schema, model, inputs, written, quarantined, skipped"
+        f" FROM runs WHERE {MODEL_RUN} ORDER BY run_id DESC LIMIT {limit or 'NULL'}"
     )
-    with connect(out, views=("runs",)) as connection:
-        rows = connection.execute(sql, [limit]).fetchall()
+    answer = query(out, sql)
     if as_json:
-        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows]))
-        return
-    shown = [["" if value is None else value for value in row] for row in rows]
-    standard_output().print(table(("run", *columns[1:]), shown))
+        print(json.dumps(as_objects(answer)))
+    else:
+        standard_output().print(table(answer.columns, answer.rows))
 
 
 @status_app.command()
@@ -154,8 +151,7 @@ def verify(
 def _last_run(out: Path) -> str:
     """Returns the last run of a model; what a person corrected is a run, too."""
     sql = "SELECT run_id FROM runs ORDER BY arguments ->> 'model' IS NULL, run_id DESC LIMIT 1"
-    with connect(out, views=("runs",)) as connection:
-        return str(connection.execute(sql).fetchall()[0][0])
+    return str(query(out, sql).rows[0][0])
 
 
 def _counts(counts: dict[str, Any]) -> str:

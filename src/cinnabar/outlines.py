@@ -25,12 +25,3 @@ def output_type(schema: Any) -> JsonSchema:
     Raises SchemaError for what is none.
     """
     return JsonSchema(load_schema(schema).schema)
-
-
-def __getattr__(name: str) -> Any:
-    """Says what became of a name that left."""
-    if name in ("from_cinnabar", "Cinnabar", "AsyncCinnabar"):
-        raise AttributeError(
-            f"cinnabar.outlines has no {name}: fill a type of outlines with cinnabar.extract(document, schema=TYPE)"
-        )
-    raise AttributeError(f"module 'cinnabar.outlines' has no attribute {name!r}")

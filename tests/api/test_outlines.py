@@ -65,11 +65,6 @@ def test_a_schema_is_an_output_type_of_outlines() -> None:
     assert load_schema(own).schema == load_schema(Delivery).schema
 
 
-def test_who_asks_for_the_engine_as_a_model_is_told_of_extract() -> None:
-    with pytest.raises(AttributeError, match=r"fill a type of outlines with cinnabar\.extract"):
-        cinnabar.outlines.from_cinnabar()  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
