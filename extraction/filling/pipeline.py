@@ -329,9 +329,9 @@ def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | No
         else:
             assert filled is not None
             record = record_of(plan.document, filled, job.compiled.form, plan.facts)
-    except NotAccepted:
-        return None
     except Exception as error:
+        if isinstance(error, NotAccepted) and plan.kept is not None:
+            return None
         return _to_quarantine(plan.path, plan.document, "internal_error", _error_text(error))
     return _judge_record(plan.path, plan.document, record, job, stored, plan.held)
 
