@@ -39,7 +39,7 @@ def settings_of_auto(chosen: list[LabelledSet], device: str) -> list[list[str]]:
                 read = lower[one.name][line["file"]]
                 doubted = likely_right(read["confidence"], read["lists"]) < below
                 own = mine[line["file"]] = upper[one.name][line["file"]] if doubted else read
-                leaves = leaves_of(line, own["record"], **one.options)
+                leaves = list(leaves_of(line, own["record"], **one.options))
                 asked, right = asked + doubted, right + sum(leaf.right for leaf in leaves)
                 sure += [leaf.right for leaf in leaves if own["confidence"].get(leaf.pointer, 0.0) >= 0.9]
         count = sum(len(one.truths) for one in chosen)
