@@ -39,9 +39,11 @@ _PERCENT = re.compile(
     r"|pour\s?(?:cent|mille)|por\s?(?:cien|cen|mil)(?:to)?|per\s?mill?e?|процент\w*|p\.\s?c\.)(?!\w|\s?:)",
     re.IGNORECASE,
 )
+_TAXES = r"tax(?:es)?|vat|\w*steuer|mwst|ust|tva|impuestos?|iva|imposta"
+_TAX = re.compile(rf"\b(?:{_TAXES})\b", re.IGNORECASE)
 _MONEY = re.compile(
-    r"\b(?:amounts?|prices?|costs?|fees?|totals?|tax(?:es)?|vat|balance|\w*betrag|\w*summe|\w*preis|kosten|\w*steuer|mwst"
-    r"|ust|montants?|prix|tva|importe|precio|impuestos?|iva|importo|prezzo|imposta|totale)\b",
+    rf"\b(?:{_TAXES}|amounts?|prices?|costs?|fees?|totals?|balance|\w*betrag|\w*summe|\w*preis|kosten|montants?|prix"
+    r"|importe|precio|importo|prezzo|totale)\b",
     re.IGNORECASE,
 )
 _SHARE = re.compile(
@@ -181,9 +183,17 @@ def _key(slot: Slot) -> _Key:
 
 def asks_share(slot: Slot) -> bool:
     """Returns whether the words of a field ask for a percentage, and for no price."""
-    words = f"{slot.path.rpartition('/')[2].replace('_', ' ')} {slot.title} {slot.description}"
-    is_number = slot.kind in ("number", "integer")
+    words, is_number = _words_of(slot), slot.kind in ("number", "integer")
     return is_number and _PER_HUNDRED.search(words) is not None and not _PRICE.search(words)
+
+
+def asks_tax(slot: Slot) -> bool:
+    """Returns whether the words of a field name a tax."""
+    return _TAX.search(_words_of(slot)) is not None
+
+
+def _words_of(slot: Slot) -> str:
+    return f"{slot.path.rpartition('/')[2].replace('_', ' ')} {slot.title} {slot.description}"
 
 
 @lru_cache(maxsize=4096)

@@ -52,7 +52,8 @@ class MatchedRow:
     cells: those of fields that have one, by the slot's index, with their probability; codes: the options (JSON) that
     the cells of choices stand for; absences: the probability that no column has a field. taken: the characters of
     matched columns, which are no value of another field; is_closed: no field but those in `cells` has a value;
-    matches: the most that the values of a field's column may be sure of.
+    matches: the most that the values of a field's column may be sure of; barred: the characters that are no value of a
+    field, by the slot's index.
     """
 
     cells: Mapping[int, tuple[tuple[tuple[int, int], ...], float]]
@@ -62,6 +63,7 @@ class MatchedRow:
     is_closed: bool
     chance: float
     matches: Mapping[int, float] = field(default_factory=dict)
+    barred: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
 
 class LateStates:

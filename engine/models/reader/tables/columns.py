@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.model import Canvas, SlotInstance
-from cinnabar.engine.models.reader.inputs.mentions import asks_share
+from cinnabar.engine.models.reader.inputs.mentions import asks_share, asks_tax
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of, plain_words
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.inputs.views import RowExtent
@@ -104,8 +104,8 @@ class ColumnFeatures:
     whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are; empty:
     [F, C], the share of cells without a value, for numbers that each item has; counts: [F], the fields that are
     numbers; runs: [C], the columns that number their rows, and balances; adds: [C], the column of bookings that adds up
-    to a number behind the table; read: [F, C + 1], the shares that a language
-    model gives to each column and to none (`read_rows`), 0 without one.
+    to a number behind the table; barred: [F, C], the columns without any percentage of a field; read: [F, C + 1], the
+    shares that a language model gives to each column and to none (`read_rows`), 0 without one.
     """
 
     votes: Floats
@@ -118,6 +118,7 @@ class ColumnFeatures:
     counts: npt.NDArray[np.bool_]
     runs: npt.NDArray[np.bool_]
     adds: npt.NDArray[np.bool_]
+    barred: npt.NDArray[np.bool_]
     read: Floats
 
 
@@ -156,14 +157,16 @@ def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> C
     own = np.where(factors & (pointed < COLUMN_FACTOR), 0.0, own)
     shares = np.array([asks_share(slot) for slot in asked.slots])[:, None]
     last = max(span[1] for cell in table.rows[-1].cells for span in cell)
-    barred = shares & (factors | coded_columns(table, last, memory.reader))
+    # What is taken off a price is no tax, though the network points at it.
+    taxes = shares & np.array([asks_tax(slot) for slot in asked.slots])[:, None]
+    barred = shares & (factors | coded_columns(table, last, memory.reader)) | taxes & discounts
     own = np.where(barred, 0.0, own)
     readable = np.where(barred | (discounts & (pointed < COLUMN_FACTOR) & (own <= 0)), 0.0, readable)
-    votes = _without_shares(votes, shares & factors, counts)
+    votes = _without_shares(votes, barred, counts)
     adds = adding_columns(table, numbers_behind(last, memory.reader), steps, memory.reader)
     less = counts[:, None] & (balances | (steps & adds.any() & ~adds)) & (own <= 0)
     votes = _without_balances(votes, less, adds if adds.any() else steps)
-    return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, none)
+    return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, barred, none)
 
 
 def _without_balances(votes: Floats, less: npt.NDArray[np.bool_], steps: npt.NDArray[np.bool_]) -> Floats:
@@ -180,12 +183,12 @@ def _without_balances(votes: Floats, less: npt.NDArray[np.bool_], steps: npt.NDA
     return np.concatenate([moved, votes[:, -1:]], 1)
 
 
-def _without_shares(votes: Floats, factors: npt.NDArray[np.bool_], counts: npt.NDArray[np.bool_]) -> Floats:
-    """Returns votes where those of percentages for a factor go to the other number that has most for it, if any.
+def _without_shares(votes: Floats, barred: npt.NDArray[np.bool_], counts: npt.NDArray[np.bool_]) -> Floats:
+    """Returns votes where those of percentages go from columns without any to the number that has most for it, if any.
 
-    votes: [F, C + 1]; factors: [F, C], those of the fields that are percentages; counts: [F], the numbers.
+    votes: [F, C + 1]; barred: [F, C], those columns for the fields that are percentages; counts: [F], the numbers.
     """
-    gone = np.where(factors, votes[:, :-1], 0.0)
+    gone = np.where(barred, votes[:, :-1], 0.0)
     votes = np.concatenate([votes[:, :-1] - gone, votes[:, -1:] + gone.sum(1, keepdims=True)], 1)
     for column in np.flatnonzero(gone.any(0)).tolist():
         other = int(np.where(counts, votes[:, column], 0.0).argmax())

@@ -33,7 +33,7 @@ from cinnabar.engine.models.reader.tables.sums import balance_columns, payment_r
 from cinnabar.engine.tables.continued import with_continued
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of
-from cinnabar.engine.tables.table import PrintedTable, has_labels, tables_of
+from cinnabar.engine.tables.table import PrintedTable, TableRow, has_labels, tables_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
 
 #: The log probability that is left to what a matched cell does not say.
@@ -85,11 +85,13 @@ class MatchedTable:
     """A table whose columns are matched to the fields of a list.
 
     counted: the first columns, which make it the list: without those that its headings make, unless these are groups.
+    barred: [F, C], the columns that cannot be a field's.
     """
 
     table: PrintedTable
     match: MatchedColumns
     counted: int
+    barred: npt.NDArray[np.bool_]
 
     def heads(self, slots: Sequence[Slot], text: str) -> dict[int, str]:
         """Returns the heads of the columns by the fields that they are matched to."""
@@ -196,8 +198,17 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
         own |= {index: (filled[c][at], match) for index, (c, match) in likely.items() if not (is_few or row.cells[c])}
         cells |= {index: one for index, one in own.items() if is_few or not row.cells[likely[index][0]]}
         taken = tuple(span for cell, _ in cells.values() for span in cell)
-        rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches)
+        barred = _barred_cells(asked.slots, signs.barred, row)
+        rows[row.start] = MatchedRow(cells, codes, {}, taken, False, 0.0, matches, barred)
     return rows
+
+
+def _barred_cells(slots: Sequence[Slot], barred: npt.NDArray[np.bool_], row: TableRow) -> dict[int, tuple[Span, ...]]:
+    """Returns the characters of a row that are no value of a slot, by its index, from the columns barred to it."""
+    return {
+        slot.index: tuple(span for column in np.flatnonzero(own).tolist() for span in row.cells[column])
+        for slot, own in zip(slots, barred, strict=True)
+    }
 
 
 def _contested(slots: Sequence[Slot], votes: npt.NDArray[np.float64], columns: Sequence[int]) -> set[int]:
@@ -279,7 +290,7 @@ def _try_table(asked: ListFields, table: PrintedTable, whole: PrintedTable, memo
         matched = match_columns(
             replace(signs, read=read_rows(asked, asked.beside, whole, memory)), chosen, asked.config
         )
-    return MatchedTable(whole, matched, len((whole if has_groups else table).heads))
+    return MatchedTable(whole, matched, len((whole if has_groups else table).heads), signs.barred)
 
 
 def _is_running_text(table: PrintedTable, text: str, config: TableConfig) -> bool:
@@ -343,7 +354,8 @@ def _rows(asked: ListFields, one: MatchedTable, above: int, memory: Memory) -> d
             taken = tuple(span for column in matched for span in row.cells[column])
             # The network reads no rows of a long table: it takes what stands beside the field's column for its value.
             chance = min(mean, LIST_ODD_ROW) if at == len(table.rows) - 1 and _is_odd_end(table, matched) else mean
-            rows[row.start] = MatchedRow(cells[at], codes, absences, taken, is_long, chance, matches)
+            barred = _barred_cells(asked.slots, one.barred, row)
+            rows[row.start] = MatchedRow(cells[at], codes, absences, taken, is_long, chance, matches, barred)
     return rows
 
 
@@ -404,9 +416,9 @@ def drop_taken_words(k: int, slot: Slot, row: MatchedRow, memory: Memory, out: A
 
     Those that only reach into such a column end before it.
     """
-    kept, gone = Merged(), [out.absent[k]]
+    kept, gone, taken = Merged(), [out.absent[k]], (*row.taken, *row.barred.get(slot.index, ()))
     for candidate, log in zip(out.candidates[k], out.logits[k], strict=True):
-        own = _before_taken(candidate.spans, row.taken, memory.passage.text)
+        own = _before_taken(candidate.spans, taken, memory.passage.text)
         if own != candidate.spans:
             read = memory.reader.read(slot, *own) if own else None
             candidate = replace(candidate, text=read or b"", spans=own)

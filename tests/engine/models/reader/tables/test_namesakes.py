@@ -62,7 +62,8 @@ def signs(names: list[list[float]], likeness: float) -> ColumnFeatures:
     readable, alike = np.array([[1.0, 0, 0], [0, 1, 1]]), np.array([[0.7, 0.1, 0.1], [0.1, 0.3, 0.3 + likeness]])
     none, even = np.zeros(3, bool), np.zeros((2, 3))
     return ColumnFeatures(
-        votes, readable, alike, even, none, np.array(names), even, np.array([False, True]), none, none, np.zeros((2, 4))
+        votes, readable, alike, even, none, np.array(names), even, np.array([False, True]), none, none, even > 0,
+        np.zeros((2, 4)),
     )
 
 

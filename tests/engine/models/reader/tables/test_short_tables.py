@@ -135,3 +135,33 @@ def test_a_list_whose_last_row_lacks_cells_of_all_others_is_not_told_as_whole(
     text = "".join("{:<10}{:<26}{:>10}{:>12}\n".format(*row) for row in rows)
     found = filled(reader, text, code=TEXT, article=TEXT, quantity=NUMBER, price=NUMBER)
     assert (found.lists["/items"] >= 0.9) == is_sure
+
+
+#: The head of a table, and its lines: what, how many, price, what is taken off in percent or a code of the tax, amount.
+RATELESS = {
+    "a discount": (
+        "Article           Quantity    Price    Less %     Amount\n",
+        [("Oak board", 12, 18.4, 5, 209.76), ("Brass hinge", 40, 2.35, 3, 91.18), ("Wood glue", 6, 7.9, None, 47.4),
+         ("Sandpaper", 25, 0.88, 10, 19.8), ("Varnish", 3, 22.6, 5, 64.41)],
+    ),
+    "codes of taxes": (
+        "Article           Quantity    Price     VAT       Amount\n",
+        [("Oak board", 12, 18.4, 1, 220.8), ("Brass hinge", 40, 2.35, 1, 94.0), ("Honey", 6, 7.9, 2, 47.4),
+         ("Sandpaper", 25, 0.88, 1, 22.0), ("Flour", 3, 2.6, 2, 7.8)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("many", [1, 2], ids=["short", "listed"])
+@pytest.mark.parametrize("case", RATELESS)
+def test_what_is_taken_off_a_price_and_a_code_are_no_rate_of_tax(reader: Engine, case: str, many: int) -> None:
+    head, own = RATELESS[case]
+    rows = own * many
+    lines = [f"{a:<18}{b:>8}{c:>9.2f}{'' if d is None else d:>10}{e:>11.2f}\n" for a, b, c, d, e in rows]
+    net = [sum(e for *_, d, e in rows if (d == 2) == is_less) for is_less in (False, True)]
+    taxes = f"1   20   {net[0]:.2f}   {net[0] / 5:.2f}\n2   5   {net[1]:.2f}   {net[1] / 20:.2f}\n" if net[1] else ""
+    text = f"{head}{''.join(lines)}\nNet total: {sum(net):.2f}\n\nThank you for your order.\n\n{taxes}"
+    rate = {"type": ["number", "null"], "description": "Rate of tax in percent; null where none stands in the line."}
+    fields = {"description": TEXT, "quantity": NUMBER, "unit_price": NUMBER, "tax_rate": rate, "amount": NUMBER}
+    items = json.loads(filled(reader, text, **fields).record)["items"]
+    assert [tuple(item.values()) for item in items[: len(rows)]] == [(a, b, c, None, e) for a, b, c, _, e in rows]
