@@ -26,7 +26,7 @@ SIGN_DROPPED = "sign_dropped"
 OTHER_PARTY, TWO_ROLES = "other_party", "two_roles"
 #: The flags of a number in another unit, on another base (per hundred, in thousands), and of a share in percent.
 OTHER_UNIT, OTHER_BASE = "other_unit", "other_base"
-#: The flags of a text that is not in the form that its description asks for, and of one for which it asks for null.
+#: The flags of a text that is not in the form that its description asks for, and of a value for which it asks for null.
 NOT_AS_TOLD, NULL_AS_TOLD = "not_as_told", "null_as_told"
 #: The flags of values.
 FLAGS = frozenset(

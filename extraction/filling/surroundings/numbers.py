@@ -1,4 +1,4 @@
-"""Numbers: a dash beside one is its sign, or joins it to the other end of a range."""
+"""Numbers: a dash beside one is its sign, or joins it to the other end of a range; one tax of several is no sum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cinnabar.engine.readings.codes import CURRENCY_SIGNS
 from cinnabar.engine.readings.dates import dates_in
 from cinnabar.engine.readings.numerals import asks_unsigned, digits_to_decimals
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
-from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, SIGN, SIGN_DROPPED
+from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, NULL_AS_TOLD, SIGN, SIGN_DROPPED
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.extraction.filling.surroundings.words import whole_words
 from cinnabar.schemas.automata.numbers import canonical_number
@@ -20,7 +20,10 @@ _DASHES = "-\u2010-\u2015\u2212\ufe63\uff0d"
 _JOINT = rf"\s?{_CURRENCY}?\s?(?:[{_DASHES}…]|\b(?:up to|to|until|bis|jusqu'à|à|au|al?|hasta|tot)\b)\s?{_CURRENCY}?\s?"
 _OTHER_END = re.compile(rf"{_JOINT}(?P<number>{_NUMBER})")
 _FIRST_END = re.compile(rf"(?P<number>{_NUMBER}){_JOINT}$")
-_ASKS_LEAST, _ASKS_MOST = whole_words("least"), whole_words("most")
+_ASKS_LEAST, _ASKS_MOST, _ASKS_SUM = whole_words("least"), whole_words("most"), whole_words("sum")
+_RATE, _WORD = re.compile(rf"({_NUMBER})\s?%"), re.compile(r"[^\W\d_]{2,}")
+# How far a tax may be from its rate.
+_TAX_ROUNDED = Decimal("0.011")
 # What a field's label may end with.
 _FROM, _TO = re.compile(r"\b(?:from|von|ab|vanaf|desde|da)$", re.I), re.compile(r"\b(?:to|until|bis|tot|hasta)$", re.I)
 _MINUS_BEFORE = re.compile(
@@ -93,6 +96,31 @@ def _sign(one: Beside) -> Effect | None:
     return None
 
 
+def _one_tax(one: Beside) -> Effect | None:
+    """The tax of one rate is no sum of taxes where the next line has the tax of another rate."""
+    asks_one = re.search(r"[\d%]", one.words) or not _ASKS_SUM.search(one.words)
+    if asks_one or not _is_number(one) or not one.spans or re.search(r"/\d+(?:/|$)", one.pointer):
+        return None
+    text, end = one.document.text, one.spans[-1][1]
+    own = None if any(map(str.isdigit, one.after)) else _taxed(text[one.line[0] : end], one)
+    lines = [text[slice(*one.line_of(at, at))] for at in (one.line[0] - 1, one.line[1] + 1) if 0 <= at < len(text)]
+    others = [found for line in lines if (found := _taxed(line, one))]
+    if own is None or not any(words == own[0] and rate != own[1] for words, rate in others):
+        return None
+    return Effect(NULL_AS_TOLD, "null" if one.slot.nullable else None, most=DOUBTED)
+
+
+def _taxed(line: str, one: Beside) -> tuple[list[str], Decimal] | None:
+    """Returns the words of a line that ends with a tax, and its rate in percent; None if no rate tells a tax."""
+    read = [digits_to_decimals(match[0], one.locale) for match in re.finditer(_NUMBER, line)]
+    *numbers, tax = [Decimal(own[0]) for own in read if own] or [Decimal(0)]
+    printed = _RATE.search(line)
+    rates = digits_to_decimals(printed[1], one.locale)[:1] if printed else []
+    told = [rate for rate in numbers for net in numbers if rate < 100 and abs(rate * net / 100 - tax) <= _TAX_ROUNDED]
+    rate = next(iter([*map(Decimal, rates), *told]), None)
+    return (_WORD.findall(line), rate) if numbers and tax and rate else None
+
+
 def _is_number(one: Beside) -> bool:
     return one.slot.kind in ("number", "integer") and one.value is not None
 
@@ -104,4 +132,4 @@ def _is_dated(one: Beside) -> bool:
     return any(a <= own < b for a, b, _ in dates_in(one.document.text[start:end][: own + 200], one.locale))
 
 
-NUMBERS: tuple[Kind, ...] = (_range, _sign)
+NUMBERS: tuple[Kind, ...] = (_one_tax, _range, _sign)

@@ -202,3 +202,23 @@ def test_what_surroundings_correct_is_never_told_at_nine_tenths() -> None:
     ]
     assert sure < 0.9
     assert flags == ("other_unit",)
+
+
+@each(
+    "text,words,told",
+    [
+        ("Net  900.00\nVAT 20 %  150.00\nVAT 5 %  7.50\nTotal  1,057.50", "7.50", "None?"),
+        ("Netto  900,00\nUSt 19 %  142,50\nUSt 7 %  10,50", "142,50", "None?"),
+        ("Code  Rate  Net  Tax\n1  20  750.00  150.00\n2  5  150.00  7.50", "7.50", "None?"),
+        ("VAT 5 % of 150.00: 7.50\nVAT 20 % of 750.00: 150.00", "7.50", "None?"),
+        ("Net  900.00\nVAT 20 %  180.00\nTotal  1,080.00", "180.00", 180),
+        ("Discount 3 %  27.00\nVAT 20 %  174.60", "174.60", 174.6),
+        ("VAT 20 %  150.00\nVAT 0 %  0.00", "150.00", 150),
+        ("VAT 20 %  150.00\nVAT 5 %  7.50\nTaxes  157.50", "157.50", 157.5),
+    ],
+)
+def test_the_tax_of_one_of_several_rates_is_not_their_sum(text: str, words: str, told: object) -> None:
+    value = float(words.replace(",", "."))
+    assert one_value(number("Sum of all taxes."), text, value, words) == told
+    assert one_value(number("Tax at the lower rate."), text, value, words) == value
+    assert one_value({"type": "number", "description": "Total tax."}, text, value, words) in (told, f"{value}?")
