@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -134,7 +134,10 @@ def _end(entries: Sequence[_Entry], behind: Sequence[float], text: str) -> tuple
     for at, entry in enumerate(entries):
         total = math.fsum(one.amount for one in items)
         rest = [one.amount for one in entries[at + 1 :]] + [*behind]
-        is_below = (entry.is_few and at > last) or (entry.row >= 0 and len(items) > 1)
+        # A payment slip below the sums may fill the columns.
+        sums = [one.amount for one in takewhile(lambda one: one.row < 0, entries[at + 1 :])]
+        is_last = at > last or (entry.row < 0 and len(items) > 1 and _becomes_another(total, sums))
+        is_below = (entry.is_few and is_last) or (entry.row >= 0 and len(items) > 1)
         # Where all lines fill all columns, 10 + 20 = 30 is chance unless what follows has the sum, or goes on with it.
         is_told = entry.is_few or any(_is(one, total) for one in rest) or _becomes_another(total, rest)
         if items and is_below and is_told and _is(entry.amount, total):

@@ -50,6 +50,20 @@ TABLES = {
         "                        IVA 22%     24,53\n                        Totale     136,03\n",
         ["Tenda da sole", "Staffa", "Trasporto"],
     ),
+    "a payment slip below the sums fills the columns": (
+        "Item                 Qty   Price   Amount\nWool blanket           2   40.00    80.00\n"
+        "Linen sheet            1   35.00    35.00\nPillow                 4    9.00    36.00\n\n"
+        "                        Net        151.00\n                        VAT 20%     30.20\n"
+        "                        Total      181.20\n\nPayee              GB39    4591    5412\n",
+        ["Wool blanket", "Linen sheet", "Pillow"],
+    ),
+    "a sum of a part stands between rows": (
+        "Item                 Qty   Price   Amount\nWool blanket           2   40.00    80.00\n"
+        "Linen sheet            1   35.00    35.00\n                        Bedroom    115.00\n"
+        "Towel                  4    9.00    36.00\nMat                    1   14.00    14.00\n\n"
+        "                        Total      165.00\n",
+        ["Wool blanket", "Linen sheet", "Towel", "Mat"],
+    ),
     "a line that no sum has": (
         "Item                 Qty   Price   Amount\nWool blanket           2   40.00    80.00\n"
         "Linen sheet            1   35.00    35.00\nYou save                            12.00\n\n"
