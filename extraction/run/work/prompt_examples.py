@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource, Source
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 
@@ -30,30 +30,57 @@ _PROMPTED = (LanguageSource, RemoteSource)
 DRAWN = 200
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A document of a set that may be an example: its file, the digest of its bytes, and its canonical record."""
+
+    file: Path
+    digest: str
+    record: str
+
+
 class PromptExamples:
     """The examples of a run, whose documents are parsed when they are needed first, or when they are pickled.
 
-    `fingerprint` names the sets before that, by the bytes of the documents and by their records.
+    `drawn` has the documents of each set of a schema by its form. `fingerprint` names them by their bytes and records
+    before they are parsed.
     """
 
-    def __init__(self, fingerprint: str, read: Callable[[], Mapping[str, Sequence[Example]]]) -> None:
-        self.fingerprint, self._read = fingerprint, read
+    def __init__(self, drawn: Mapping[str, Sequence[Sequence[_Drawn]]], options: RunOptions) -> None:
+        self._drawn, self._options = drawn, options
+        named = [
+            [form, [sorted([one.digest, one.record] for one in own) for own in sets]]
+            for form, sets in sorted(drawn.items())
+        ]
+        self.fingerprint = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the parsed examples: another machine does not have the documents."""
+        return {"fingerprint": self.fingerprint, "examples": self.examples}
 
     @cached_property
     def examples(self) -> Examples:
         """Returns the examples. Raises UsageError if no document of a set can be read."""
-        return Examples(self.fingerprint, dict(self._read()))
+        options, problem = self._options, ""
+        examples: dict[str, list[Example]] = {}
+        with ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options)) as pool:
+            for form, sets in self._drawn.items():
+                records = {one.file: one.record for own in sets for one in own}
+                examples[form] = []
+                for file, read in pool.parse_many(records):
+                    if not isinstance(read, Document):
+                        problem = problem or f"; {file}: {read}"
+                    elif read.text.strip():
+                        examples[form].append(Example(read.text, records[file]))
+                # Where two are equally like a document, the content decides, and no name.
+                examples[form].sort(key=lambda example: (example.text, example.record))
+        if not any(examples.values()):
+            raise UsageError(f"--examples {options.examples}: expected documents with text, found none{problem}")
+        return Examples(self.fingerprint, examples)
 
     def shown_to(self, source: Source) -> Source:
         """Returns the source of a model that is shown the examples, or the source itself if its model has no prompt."""
         return replace(source, examples=self.examples) if isinstance(source, _PROMPTED) else source
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _carry, (self.examples,)
-
-
-def _carry(examples: Examples) -> PromptExamples:
-    return PromptExamples(examples.fingerprint, lambda: examples.by_form)
 
 
 def prompt_examples(
@@ -71,27 +98,21 @@ def prompt_examples(
             f"--examples {options.examples}: expected a language model or a server in --model or --escalate-to; the"
             " reader has no prompt, so train it on the set: cinnabar improve --set SET --out FOLDER"
         )
-    return _check(Path(options.examples), schemas, options)
-
-
-def _check(folder: Path, schemas: Sequence[SchemaSource], options: RunOptions) -> PromptExamples:
     # Cold start: Torch takes a second.
     from cinnabar.extraction.run.work.labelled_sets import find_sets
 
-    sets = [one for one in find_sets(folder) if one.truths]
-    drawn: dict[str, list[_Drawn]] = {}
+    sets = [one for one in find_sets(Path(options.examples)) if one.truths]
+    drawn: dict[str, list[list[_Drawn]]] = {}
     for schema in schemas:
         own = sets if len(sets) == len(schemas) == 1 else [one for one in sets if _is_of(one, schema)]
         if own:
             drawn[compile_schema(schema.schema).form.fingerprint] = [_drawn(one, schema) for one in own]
     if not drawn:
         raise UsageError(
-            f"--examples {folder}: expected a set of {' or '.join(schema.name for schema in schemas)}, found"
+            f"--examples {options.examples}: expected a set of {' or '.join(schema.name for schema in schemas)}, found"
             f" {', '.join(one.name for one in sets) or 'no labelled document'}; a set has the schema.json of its schema"
         )
-    named = [[form, [one.digests_and_records for one in own]] for form, own in sorted(drawn.items())]
-    fingerprint = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
-    return PromptExamples(fingerprint, lambda: _read(folder, drawn, options))
+    return PromptExamples(drawn, options)
 
 
 def _is_of(one: LabelledSet, schema: SchemaSource) -> bool:
@@ -99,20 +120,7 @@ def _is_of(one: LabelledSet, schema: SchemaSource) -> bool:
     return own.fingerprint == schema.fingerprint or own.name == schema.name
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """The documents of a set that may be examples: their canonical records by file, and the digests of their bytes."""
-
-    labelled: LabelledSet
-    records: Mapping[str, str]
-    digests: Mapping[str, str]
-
-    @property
-    def digests_and_records(self) -> list[list[str]]:
-        return sorted([self.digests[file], record] for file, record in self.records.items())
-
-
-def _drawn(one: LabelledSet, schema: SchemaSource) -> _Drawn:
+def _drawn(one: LabelledSet, schema: SchemaSource) -> list[_Drawn]:
     """Returns a draw of a set's documents by their names, the same in every run.
 
     Raises UsageError for a record that breaks the schema.
@@ -123,45 +131,19 @@ def _drawn(one: LabelledSet, schema: SchemaSource) -> _Drawn:
     validator, compiled = Validator(schema), compile_schema(schema.schema)
     records: dict[str, str] = {}
     for line in one.truths:
-        violations = validator.check(json.dumps(line["truth"]))
-        if violations:
-            raise _refusal(one, line["file"], schema, violations[0].pointer, violations[0].message)
+        broken = validator.check(json.dumps(line["truth"]))
         try:
             records[line["file"]] = compiled.canonical(line["truth"])
         except NotAccepted as error:
-            raise _refusal(one, line["file"], schema, error.pointer, str(error)) from error
-    files = sorted(records, key=mark_of)[:DRAWN]
+            broken.append(RecordViolation(error.pointer, str(error)))
+        if broken:
+            raise UsageError(
+                f"--examples {one.folder}: the record of {line['file']} breaks the schema {schema.name} at"
+                f" {broken[0].pointer or '/'}: {broken[0].message}; correct it in {one.folder / 'truth.jsonl'}"
+            )
+    names = sorted(records, key=mark_of)[:DRAWN]
     try:
-        digests = {file: hashlib.sha256((one.folder / file).read_bytes()).hexdigest() for file in files}
+        digests = {name: hashlib.sha256((one.folder / name).read_bytes()).hexdigest() for name in names}
     except OSError as error:
         raise UsageError(f"--examples {one.folder}: {error.filename} cannot be read: {error.strerror}") from error
-    return _Drawn(one.select(files), {file: records[file] for file in files}, digests)
-
-
-def _refusal(one: LabelledSet, file: str, schema: SchemaSource, pointer: str, message: str) -> UsageError:
-    return UsageError(
-        f"--examples {one.folder}: the record of {file} breaks the schema {schema.name} at {pointer or '/'}: {message};"
-        f" correct it in {one.folder / 'truth.jsonl'}"
-    )
-
-
-def _read(folder: Path, drawn: Mapping[str, Sequence[_Drawn]], options: RunOptions) -> dict[str, list[Example]]:
-    # Cold start: Torch takes a second.
-    from cinnabar.extraction.run.work.labelled_sets import read_set
-
-    examples: dict[str, list[Example]] = {}
-    problem = ""
-    with ParserPool(options.workers, max_tokens=options.max_tokens, settings=parser_settings(options)) as pool:
-        for form, own in drawn.items():
-            examples[form] = []
-            for one in own:
-                for read in read_set(one.labelled, pool):
-                    if not isinstance(read.found, Document):
-                        problem = problem or f"; {read.path}: {read.found}"
-                    elif read.found.text.strip():
-                        examples[form].append(Example(read.found.text, one.records[read.path]))
-            # Where two are equally like a document, the content decides, and no name.
-            examples[form].sort(key=lambda example: (example.text, example.record))
-    if not any(examples.values()):
-        raise UsageError(f"--examples {folder}: expected documents with text, found none{problem}")
-    return examples
+    return [_Drawn(one.folder / name, digest, records[name]) for name, digest in digests.items()]
