@@ -127,7 +127,8 @@ def predict_sets(
     told, and have no predictions.
     """
     # Cold start: Torch takes a second.
-    from cinnabar.extraction.learning.evaluation import broken_truths, predict
+    from cinnabar.extraction.learning.evaluation import answers, broken_truths
+    from cinnabar.extraction.run.work.labelled_sets import read_set
 
     source, escalation = sources_of(plan, model, without)
     if source.notice is not None:
@@ -162,7 +163,7 @@ def predict_sets(
         bar.on_inputs(sum(len(one.truths) for one in chosen))
         for one in chosen:
             if one.name in jobs:
-                predictions[one.name] = predict(one, jobs[one.name], pool, bar.step)
+                predictions[one.name] = answers(read_set(one, pool), jobs[one.name], bar.step)
     fillers = [engine] if tier is None else [engine, *tier.loaded_fillers]
     for usage in [one.usage() for one in fillers if isinstance(one, Metered)]:
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"

@@ -153,7 +153,7 @@ def _train(
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.corrected_set import corrected_set, labelled_documents
     from cinnabar.extraction.learning.evaluation import broken_truths
-    from cinnabar.extraction.learning.improving import MINUTES, Stage, check_enough, improve
+    from cinnabar.extraction.learning.improving import MINUTES, Improver, Stage
 
     if steps is not None and steps < 1:
         raise UsageError(f"--steps: expected at least 1, got {steps}")
@@ -170,11 +170,11 @@ def _train(
             corrected = labelled_documents(labelled)
             broken = broken_truths(corrected.labelled.truths, Validator(corrected.source))
             warn_of_broken(str(labelled), broken)
-        check_enough(corrected)
+        improver = Improver(corrected, out, steps, device, report, within, begun)
         for path in corrected.missing:
             print_notice(f"{path}: not found or not readable any more, left out")
         out.mkdir(parents=True, exist_ok=True)
-        improvement = improve(corrected, out, steps, device, report, minutes=within, begun=begun)
+        improvement = improver.run()
     if events or as_json:
         print(json.dumps(({"event": "result"} if events else {}) | asdict(improvement)), flush=True)
     else:

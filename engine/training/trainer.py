@@ -6,7 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.tensors import to_device
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.settings import precision_asked
-from cinnabar.engine.training.batches import Targets, TrainingBatch, collate
+from cinnabar.engine.training.batches import TrainingBatch, collate
 from cinnabar.engine.training.objective import losses, total
 from cinnabar.engine.training.pool import Mix, TrainingSource, with_evidence
 
@@ -117,7 +117,11 @@ def train(
     means: dict[str, float] = {}
 
     def save() -> None:
-        save_checkpoint(checkpoint, network, optimizer, clock.spent, clock.step)
+        """Writes the checkpoint; an earlier one stays until the new one is whole."""
+        state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+        temporary = checkpoint.with_suffix(".tmp")
+        torch.save(state | {"spent": clock.spent, "step": clock.step}, temporary)
+        temporary.replace(checkpoint)
 
     try:
         while (now := clock.elapsed()) < config.steps:
@@ -125,8 +129,7 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = group["base"] * factor
             drawn = mix.draw(config.sources, config.each, config.budget)
-            batch = _to_device(collate(drawn, wordpieces, rng, kinds), device)
-            parts = _learn(network, batch, optimizer, device)
+            parts = _learn(network, collate(drawn, wordpieces, rng, kinds), optimizer, device)
             clock.step += 1
             for k, v in parts.items():
                 means[k] = 0.98 * means.get(k, float(v.detach())) + 0.02 * float(v.detach())
@@ -174,6 +177,7 @@ def _learn(
     network: Network, batch: TrainingBatch, optimizer: torch.optim.Optimizer, device: torch.device
 ) -> dict[str, torch.Tensor]:
     """Takes one step, unless the gradient is not finite; returns the losses of the batch by part."""
+    batch = TrainingBatch(*(to_device(getattr(batch, part.name), device) for part in fields(batch)))
     with torch.autocast(device.type, torch.bfloat16, enabled=trains_in_bfloat16(device)):
         parts = losses(network, batch)
         loss = total(parts)
@@ -184,35 +188,3 @@ def _learn(
     if math.isfinite(float(norm)):
         optimizer.step()
     return parts
-
-
-def save_checkpoint(
-    path: Path,
-    network: Network,
-    optimizer: torch.optim.Optimizer,
-    spent: float,
-    step: int,
-) -> None:
-    """Writes network, optimizer and progress to a file; an earlier checkpoint stays until the new one is whole."""
-    state = {
-        "network": network.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "spent": spent,
-        "step": step,
-    }
-    temporary = path.with_suffix(".tmp")
-    torch.save(state, temporary)
-    temporary.replace(path)
-
-
-def _to_device(batch: TrainingBatch, device: torch.device) -> TrainingBatch:
-    if device.type == "cpu":
-        return batch
-    targets = Targets(**{k: getattr(batch.targets, k).to(device) for k in Targets.__dataclass_fields__})
-    return TrainingBatch(
-        to_device(batch.sheet, device),
-        to_device(batch.phrases, device),
-        to_device(batch.questions, device),
-        to_device(batch.board, device),
-        targets,
-    )

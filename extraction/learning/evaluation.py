@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs, says_something
 from cinnabar.extraction.learning.pairing import Path as FieldPath
 from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spell_path
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth, read_set
+from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth
 from cinnabar.extraction.store.records import Outcome
 
 
@@ -180,22 +179,15 @@ def _zeros_as_null(value: Any) -> Any:
 BATCH = 16
 
 
-def predict(
-    labelled: LabelledSet, job: Job, pool: ParserPool, done: Callable[[int], None] = lambda _: None
+def answers(
+    reads: Iterable[OpenedInput], job: Job, done: Callable[[int], None] = lambda _: None
 ) -> dict[str, dict[str, Any]]:
-    """Returns the predictions for a set's documents, by file name; calls `done` with the size of each batch."""
-    predictions: dict[str, dict[str, Any]] = {}
-    reads = read_set(labelled, pool)
-    while batch := list(islice(reads, BATCH)):
-        predictions |= answers(batch, job)
+    """Returns the predictions for parsed documents, by file name; calls `done` with the size of each batch."""
+    left, predictions = iter(reads), dict[str, dict[str, Any]]()
+    while batch := list(islice(left, BATCH)):
+        predictions |= {outcome.path: prediction_of(outcome) for outcome in run_batch(batch, job).outcomes}
         done(len(batch))
     return predictions
-
-
-def answers(reads: Sequence[OpenedInput], job: Job) -> dict[str, dict[str, Any]]:
-    """Returns the predictions for parsed documents, by file name."""
-    batches = (reads[start : start + BATCH] for start in range(0, len(reads), BATCH))
-    return {outcome.path: prediction_of(outcome) for batch in batches for outcome in run_batch(batch, job).outcomes}
 
 
 def prediction_of(outcome: Outcome) -> dict[str, Any]:

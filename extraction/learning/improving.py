@@ -36,7 +36,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.pipeline import Job
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.validation import Validator
-from cinnabar.extraction.filling.routing.examples import LabelledVectors, load_examples, save_examples
+from cinnabar.extraction.filling.routing.examples import load_examples, save_examples
 from cinnabar.extraction.filling.routing.vectors import examples_of
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.evaluation import (
@@ -137,27 +137,6 @@ def steps_for(documents: int) -> int:
     return min(300, 60 + 5 * documents // 2)
 
 
-def improve(
-    corrected: CorrectedSet,
-    out: Path,
-    steps: int | None = None,
-    device: str = "auto",
-    report: Callable[[Stage], None] = lambda _: None,
-    seed: int = 0,
-    minutes: float = MINUTES,
-    begun: float | None = None,
-) -> Improvement:
-    """Trains the candidate of a schema and measures it by cross-validation.
-
-    `steps` are those of each training; without them there are as many as fit into `minutes` by the clock, from `begun`
-    (of time.monotonic) or this call on.
-    If it is interrupted, the same call goes on: finished folds, and the checkpoint of the one under way, are kept.
-    Raises UsageError if fewer than ten corrected documents can be read.
-    """
-    check_enough(corrected)
-    return _Improving(corrected, out, steps, device, report, seed, minutes, begun).run()
-
-
 def check_enough(corrected: CorrectedSet) -> None:
     """Raises UsageError if fewer than ten corrected documents can be read."""
     there = len(corrected.labelled.truths)
@@ -175,26 +154,30 @@ def check_enough(corrected: CorrectedSet) -> None:
     )
 
 
-class _Improving:
+class Improver:
+    """Trains the candidate of a schema and measures it by cross-validation.
+
+    `steps` are those of each training; without them there are as many as fit into `minutes` by the clock, from `begun`
+    (of time.monotonic) or now on. If it is interrupted, the same work goes on: finished folds, and the checkpoint of
+    the one under way, are kept. Raises UsageError if fewer than ten corrected documents can be read.
+    """
+
     def __init__(
         self,
         corrected: CorrectedSet,
         out: Path,
-        steps: int | None,
-        device: str,
-        report: Callable[[Stage], None],
-        seed: int,
-        minutes: float,
-        begun: float | None,
+        steps: int | None = None,
+        device: str = "auto",
+        report: Callable[[Stage], None] = lambda _: None,
+        minutes: float = MINUTES,
+        begun: float | None = None,
     ) -> None:
-        self.corrected, self.out, self.report, self.seed = corrected, out, report, seed
+        check_enough(corrected)
+        self.corrected, self.out, self.report = corrected, out, report
         self.device, self.precision = device_of(device), reading_precision()
         self.compiled, self.validator = compile_schema(corrected.source.schema), Validator(corrected.source)
-        self.files = sorted(
-            (line["file"] for line in corrected.labelled.truths),
-            key=lambda file: hashlib.sha256(f"{seed}:{file}".encode()).digest(),
-        )
         self.truths = {line["file"]: line["truth"] for line in corrected.labelled.truths}
+        self.files = sorted(self.truths, key=lambda file: hashlib.sha256(f"0:{file}".encode()).digest())
         self.asked, self.minutes = steps, minutes
         self.plan = TrainingPlan(FOLDS[0], steps or steps_for(len(self.files)))
         self.begun = time.monotonic() if begun is None else begun
@@ -206,14 +189,13 @@ class _Improving:
     def _key(self) -> str:
         """Names this work by all that it depends on: only the same work may go on from its state."""
         parts: list[Any] = [self.truths, self.corrected.source.fingerprint, fingerprint_of(BASE)]
-        parts += [self.asked, self.minutes, self.seed]
+        parts += [self.asked, self.minutes]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
     def run(self) -> Improvement:
         """Measures, trains and writes the candidate."""
-        others = [one for one in self.folder.parent.glob("*") if one != self.folder]
-        for one in others:
-            shutil.rmtree(one, ignore_errors=True)
+        for other in {*self.folder.parent.glob("*")} - {self.folder}:
+            shutil.rmtree(other, ignore_errors=True)
         self._tell("measuring", 0.0)
         clock = time.monotonic()
         before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
@@ -299,7 +281,7 @@ class _Improving:
         most_seconds = self._share() if steps is None else math.inf
         config = TrainingConfig(
             encoder_rate=1e-4, decoder_rate=3e-4, new_rate=1e-3, warmup=0.05, decay=0.5, sources=1, each=6, budget=4096,
-            save_every=30.0, seed=self.seed, steps=most, at_most=most_seconds,
+            save_every=30.0, steps=most, at_most=most_seconds,
         )  # fmt: skip
 
         def tell_step(row: Mapping[str, float]) -> None:
@@ -332,8 +314,7 @@ class _Improving:
         save_difference(folder, difference(load_weights(base), network.cpu().state_dict()), BASE, about)
         carry_calibration(base, folder, weights_fingerprint(folder))
         texts = (self._labelled_document(file).passage.text for file in self.files)
-        examples = {self.corrected.source.fingerprint: examples_of(texts)}
-        save_examples(folder, LabelledVectors({**load_examples(base).vectors, **examples}))
+        save_examples(folder, load_examples(base) | {self.corrected.source.fingerprint: examples_of(texts)})
         return folder
 
     def _result(

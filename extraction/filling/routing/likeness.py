@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -96,7 +96,7 @@ def common_kinds() -> list[Kind]:
     """Returns the kinds that a schema's kind is compared with."""
     kinds = tomllib.loads(_KINDS.read_text(encoding="utf-8"))
     return [
-        Kind(title, f"{title}: {about['description']}", tuple(about["fields"].split(", ")), title)
+        Kind(title, f"{title}: {about['description']}", tuple(about["fields"].split(", ")))
         for title, about in kinds.items()
     ]
 
@@ -117,24 +117,14 @@ class Kinds:
     titles: Sequence[Floats]
     words: Sequence[Floats]
 
-    @cached_property
-    def _phrases(self) -> Floats:
-        return np.concatenate([*self.labels, *self.titles, *self.words])
-
     def likeness(self, page: PageVectors) -> Floats:
         """Returns the features of this document with each kind: [K, FEATURES]."""
-        whole = (self._phrases @ page.phrases.T).max(1)
-        first = (self._phrases @ page.first_phrases.T).max(1)
-        sizes = [len(rows) for group in (self.labels, self.titles, self.words) for rows in group]
-        ends = np.cumsum(sizes)
-        cut = [(whole[end - size : end], first[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
-        count = len(self.heading)
-        labels, titles, words = cut[:count], cut[count : 2 * count], cut[2 * count :]
+        labels = [(rows @ page.phrases.T).max(1) for rows in self.labels]
         columns = [
-            [float(one.mean()) for one, _ in labels],
-            [float((one > PRINTED_NAME).mean()) for one, _ in labels],
-            [float(one.max()) for one, _ in titles],
-            [float(one.mean()) for _, one in words],
+            [float(one.mean()) for one in labels],
+            [float((one > PRINTED_NAME).mean()) for one in labels],
+            [float((rows @ page.phrases.T).max()) for rows in self.titles],
+            [float((rows @ page.first_phrases.T).max(1).mean()) for rows in self.words],
             (self.heading @ page.passages.T).mean(1),
             (self.outline @ page.passages.T).mean(1),
         ]
@@ -219,10 +209,9 @@ def probabilities(logits: Floats) -> Floats:
 class Kind:
     """The title of a schema, title and description together (`heading`), and the names of its fields."""
 
-    name: str
+    title: str
     heading: str
     labels: tuple[str, ...]
-    title: str
 
 
 def check_described(source: SchemaSource) -> str:
@@ -249,4 +238,4 @@ def kind_of(source: SchemaSource) -> Kind:
     questions = [q for q in (*named, *asked.arrays) if q.label]
     labels = list(dict.fromkeys(question.label for question in questions))
     title = (isinstance(source.schema, dict) and source.schema.get("title")) or source.name
-    return Kind(source.name, f"{title}: {description}", tuple(labels[:COMPARED_FIELDS]), title)
+    return Kind(title, f"{title}: {description}", tuple(labels[:COMPARED_FIELDS]))

@@ -24,8 +24,7 @@ class Router:
         self._names, self._least = routing.names, routing.least
         self._kinds, self._common = kinds_of([kind_of(source) for source in routing.sources]), common()
         self._alike = self._kinds.heading @ self._common.heading.T
-        examples = routing.examples.vectors
-        self._examples = [examples.get(source.fingerprint) for source in routing.sources]
+        self._examples = [routing.examples.get(source.fingerprint) for source in routing.sources]
 
     def route(self, document: Document) -> Route:
         """Returns the most probable schema, or none if the document rather is of another kind than all of them."""

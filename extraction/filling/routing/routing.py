@@ -13,7 +13,7 @@ from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.packets.part import KIND
-from cinnabar.extraction.filling.routing.examples import LabelledVectors, load_examples
+from cinnabar.extraction.filling.routing.examples import Vectors, load_examples
 from cinnabar.extraction.filling.routing.likeness import check_described, routing_fit
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store.names import identifier
@@ -30,14 +30,14 @@ class Routing:
     """The schemas of a run, of which each document gets the one that fits, or none.
 
     `least` is the probability of the best schema below which a document goes to none; with None it goes to none if it
-    is probably of another kind than all of them. `examples` are the vectors of labelled documents. `done` has, by the
-    name of a schema, the digests of documents that need no model even if they go there. Raises UsageError if schemas
-    cannot be told apart.
+    is probably of another kind than all of them. `examples` are the vectors of labelled documents by the fingerprint of
+    their schema. `done` has, by the name of a schema, the digests of documents that need no model even if they go
+    there. Raises UsageError if schemas cannot be told apart.
     """
 
     sources: tuple[SchemaSource, ...]
     least: float | None = None
-    examples: LabelledVectors = field(default_factory=LabelledVectors)
+    examples: Mapping[str, Vectors] = field(default_factory=dict)
     done: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,8 +60,10 @@ class Routing:
     @property
     def fingerprint(self) -> str:
         """Returns the name of the choice: the schemas, the least probability, the examples and the rules."""
-        schemas = sorted(source.fingerprint for source in self.sources)
-        parts = [routing_fit().fingerprint, schemas, self.least, self.examples.fingerprint(schemas)]
+        schemas, examples = sorted(source.fingerprint for source in self.sources), hashlib.sha256()
+        for schema in sorted(self.examples.keys() & {*schemas}):
+            examples.update(schema.encode() + self.examples[schema].astype("float16").tobytes())
+        parts = [routing_fit().fingerprint, schemas, self.least, examples.hexdigest()[:16]]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -74,7 +76,7 @@ def routing_of(sources: Sequence[SchemaSource], related: float | None, model: st
         raise UsageError("--schema: expected at least one schema, got none")
     if len(sources) == 1 and related is None:
         return None
-    return Routing(tuple(sources), related, load_examples(Path(model)) if model != "default" else LabelledVectors())
+    return Routing(tuple(sources), related, load_examples(Path(model)) if model != "default" else {})
 
 
 def check_names(sources: Sequence[SchemaSource]) -> None:

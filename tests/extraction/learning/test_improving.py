@@ -24,9 +24,9 @@ from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
 from cinnabar.extraction.learning.improving import (
     Improvement,
+    Improver,
     Stage,
     TrainingPlan,
-    improve,
     more_than_chance,
     plan_for,
     steps_for,
@@ -54,6 +54,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(improving, "BASE", str(folder))
         yield folder
+
+
+def improve(*given: Any, **options: Any) -> Improvement:
+    return Improver(*given, **options).run()
 
 
 def corrected(out: Path, kind: str, count: int = 12, partly: int = 0) -> CorrectedSet:

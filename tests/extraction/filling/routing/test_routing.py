@@ -12,7 +12,7 @@ import pytest
 from cinnabar.engine.version import VERSIONS
 from cinnabar.errors import ModelError, SchemaError, UsageError
 from cinnabar.extraction.filling.routing import likeness
-from cinnabar.extraction.filling.routing.examples import EXAMPLES_FILE, LabelledVectors, load_examples, save_examples
+from cinnabar.extraction.filling.routing.examples import EXAMPLES_FILE, load_examples, save_examples
 from cinnabar.extraction.filling.routing.likeness import (
     PageVectors,
     RoutingFit,
@@ -68,13 +68,12 @@ def test_the_fingerprint_ignores_the_order_of_schemas_and_nothing_else() -> None
         Routing((one,)),
         Routing((one, two), 0.5),
         Routing((one, source("note", "A note on a fridge."))),
-        Routing((one, two), examples=LabelledVectors(vectors)),
+        Routing((one, two), examples=vectors),
     ]
     assert len({whole.fingerprint, *(other.fingerprint for other in others)}) == 5
     # Documents done elsewhere, and examples of other schemas, change no choice.
     assert replace(whole, done={"bill": frozenset("x")}).fingerprint == whole.fingerprint
-    others = LabelledVectors({"other": vectors[one.fingerprint]})
-    assert replace(whole, examples=others).fingerprint == whole.fingerprint
+    assert replace(whole, examples={"other": vectors[one.fingerprint]}).fingerprint == whole.fingerprint
 
 
 def test_a_kind_is_its_description_and_the_names_of_its_fields_as_words() -> None:
@@ -161,10 +160,10 @@ def test_a_route_says_how_probable_each_schema_is() -> None:
 
 def test_examples_of_a_model_come_back_and_a_broken_file_is_told(tmp_path: Path) -> None:
     rows = np.eye(5, 384, dtype=np.float32)
-    save_examples(tmp_path, LabelledVectors({"many": rows, "few": rows[:2]}))
+    save_examples(tmp_path, {"many": rows, "few": rows[:2]})
     found = load_examples(tmp_path)
-    assert found.vectors.keys() == {"many"} and np.array_equal(found.vectors["many"], rows)
-    assert not load_examples(tmp_path / "nowhere").vectors
+    assert found.keys() == {"many"} and np.array_equal(found["many"], rows)
+    assert not load_examples(tmp_path / "nowhere")
     (tmp_path / EXAMPLES_FILE).write_bytes(b"x")
     with pytest.raises(ModelError, match="expected the vectors"):
         load_examples(tmp_path)
