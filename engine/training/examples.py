@@ -19,7 +19,7 @@ from cinnabar.engine.models.reader.inputs.questions import (
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, LONGEST, OVERLAP, STATES, Board, Window, cut
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
 from cinnabar.engine.training.labels import Labels
-from cinnabar.engine.training.targets import SlotTarget, Starts, Wrapped, slot_target
+from cinnabar.engine.training.targets import SlotTarget, Wrapped, slot_target
 from cinnabar.schemas.form.form import Form
 
 #: The most characters of a row's line before its first known value.
@@ -56,7 +56,7 @@ def labelled_passage(
     reader = MentionReader(text)
     asked = form_questions(form)
     folded = plain_words(text)
-    starts = Starts()
+    starts: dict[int, frozenset[int]] = {}
     wrapped = Wrapped(text, Columns(pieces))
     scalars: list[SlotTarget] = []
     rows: list[list[SlotTarget]] = [[] for _ in labels.rows]
@@ -75,11 +75,9 @@ def labelled_passage(
     arrays = []
     for i, array in enumerate(form.arrays):
         mine = [r for r in labels.rows if r.array is array]
-        if all(r.anchor >= 0 for r in mine):
-            arrays.append(RowsTarget(asked.arrays[i], tuple(sorted({pieces.at(r.anchor) for r in mine}))))
-        elif sum(r.anchor >= 0 for r in mine) >= 0.8 * len(mine):
-            places = sorted({pieces.at(r.anchor) for r in mine if r.anchor >= 0})
-            arrays.append(RowsTarget(asked.arrays[i], tuple(places)))
+        found = [r for r in mine if r.anchor >= 0]
+        if len(found) >= 0.8 * len(mine):
+            arrays.append(RowsTarget(asked.arrays[i], tuple(sorted({pieces.at(r.anchor) for r in found}))))
     windows = tuple(cut(pieces, longest, min(OVERLAP, longest // 4)))
     passage = LabelledPassage(
         text, pieces, windows, tuple(scalars), tuple(tuple(r) for r in rows if r), tuple(arrays)

@@ -15,7 +15,6 @@ from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, Wor
 from cinnabar.engine.models.reader.network.network import BOOLEANS, LONGEST_SPAN
 from cinnabar.engine.readings.align import fold
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow
-from cinnabar.schemas.form.form import Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +60,13 @@ def slot_target(
     pieces: Pieces,
     wordpieces: WordPieces,
     near: str,
-    starts: Starts,
+    starts: dict[int, frozenset[int]],
     wrapped: Wrapped,
 ) -> SlotTarget | None:
     """Returns the target of a known leaf; None if its option is not among the slot's.
 
-    near: the words of the leaf's row, or of the whole text, in which options are searched.
+    near: the words of the leaf's row, or of the whole text, in which options are searched. starts: the pieces at
+    which typed values may start, by the slot's automaton; changed in place.
     """
     slot, value = leaf.slot, leaf.value
     kind = kind_of(slot)
@@ -78,7 +78,9 @@ def slot_target(
     if slot.options:
         return _chosen(base, leaf, asked.options[slot.index], near, wordpieces)
     if kind in (KINDS.index("number"), KINDS.index("date"), KINDS.index("time")):
-        base = replace(base, allowed=starts.of(slot, reader, pieces))
+        if (key := id(slot.automaton)) not in starts:
+            starts[key] = frozenset(reader.places(slot, pieces).tolist())
+        base = replace(base, allowed=starts[key])
     if value is None:
         return base
     shown = value if isinstance(value, str) else json.dumps(value)
@@ -137,20 +139,6 @@ def _drops_sign(leaf: LabelledLeaf, reader: MentionReader) -> bool | None:
     if not read or not all(text is not None and text.startswith(b"-") for text in read):
         return None
     return bool(leaf.value > 0) if leaf.value else None
-
-
-class Starts:
-    """The pieces of a passage at which typed slots' values may start: one set for each automaton."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, frozenset[int]] = {}
-
-    def of(self, slot: Slot, reader: MentionReader, pieces: Pieces) -> frozenset[int]:
-        """Returns the pieces at which the slot's mentions start."""
-        key = id(slot.automaton)
-        if key not in self._known:
-            self._known[key] = frozenset(reader.places(slot, pieces).tolist())
-        return self._known[key]
 
 
 def _plain(option: str) -> str:
