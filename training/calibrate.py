@@ -86,35 +86,6 @@ def print_worth(done: Calibrated, names: Collection[str]) -> None:
         standard_output().print(table(("lists", *_OF_LISTS), lists))
 
 
-def check_asked(asked: argparse.Namespace, names: Sequence[str]) -> None:
-    """Raises UsageError for a limit below 1, sets of one name, and files that cannot be written, before any work.
-
-    The folder of the cache is made.
-    """
-    if asked.limit < 1:
-        raise UsageError(f"--limit: expected at least 1, got {asked.limit}")
-    if len({*names}) < len(names) or not names:
-        raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
-    _check_writable(local_folder(asked.model) / "calibration.json", "--model")
-    if asked.diagram is not None:
-        _check_writable(asked.diagram, "--diagram")
-    if asked.cache is not None:
-        try:
-            asked.cache.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"--cache: {asked.cache} is no folder that can be made: {error.strerror}") from error
-
-
-def _check_writable(path: Path, option: str) -> None:
-    try:
-        there = path.exists()
-        path.open("a").close()
-        if not there:
-            path.unlink()
-    except OSError as error:
-        raise UsageError(f"{option}: {path} cannot be written: {error.strerror}") from error
-
-
 def draw(done: Calibrated, diagram: Path) -> None:
     """Writes an SVG of the confidence against the share of right values."""
     seen, before, after = done.leaves()
@@ -142,14 +113,16 @@ def main() -> None:
     lists = [] if asked.lists is None else find_sets(asked.lists)
     ours = asked.model == "default" or asked.model in RELEASED
     sets = [*(sets_of_recipe(found, load_recipe()) if ours else found), *lists]
-    check_asked(asked, [one.name for one in sets])
+    names = [one.name for one in sets]
+    if len({*names}) < len(names) or not names:
+        raise UsageError("expected sets with different names, found " + (", ".join(sorted(names)) or "none"))
     with Bar() as bar:
         bar.on_inputs(sum(min(asked.limit, len(one.truths)) for one in sets))
         done = calibrate(
             sets, asked.model, asked.device, asked.cache, asked.limit, asked.workers, bar.step,
             [one.name for one in lists],
         )  # fmt: skip
-    print_worth(done, [one.name for one in sets])
+    print_worth(done, names)
     if asked.diagram is not None:
         draw(done, asked.diagram)
     print(f"written: {local_folder(asked.model) / 'calibration.json'}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.tiny_network import BILL, VOCABULARY, bill, tiny_network
-from training.calibrate import check_asked, main, means_of_lists, reliability_svg
+from training.calibrate import main, means_of_lists, reliability_svg
 from training.calibration_data import (
     Observation,
     read_observations,
@@ -217,10 +216,7 @@ def test_the_command_prints_the_worth_of_confidence_before_and_after(
     [
         (["empty"], [], "truth.jsonl"),
         (["set"], ["--model", "empty"], "model.json"),
-        (["set"], ["--limit", "0"], "at least 1"),
         (["set", "set"], [], "sets with different names"),
-        (["set"], ["--diagram", "nowhere/a.svg"], "cannot be written"),
-        (["set"], ["--cache", "a_file"], "no folder that can be made"),
     ],
 )
 def test_what_the_command_cannot_do_is_told_before_any_work(
@@ -229,7 +225,6 @@ def test_what_the_command_cannot_do_is_told_before_any_work(
     monkeypatch.chdir(tmp_path)
     for name in ("empty", "set", "model"):
         Path(name).mkdir()
-    Path("a_file").touch()
     Path("model/model.json").write_text("{}")
     Path("set/a.txt").write_text("a")
     Path("set/schema.json").write_text("{}")
@@ -238,16 +233,6 @@ def test_what_the_command_cannot_do_is_told_before_any_work(
     with pytest.raises(CinnabarError, match=said):
         main()
     assert not Path("model/calibration.json").exists()
-
-
-def test_an_empty_diagram_file_survives_the_check_that_it_can_be_written(tmp_path: Path) -> None:
-    drawn, model = tmp_path / "own.svg", tmp_path / "model"
-    drawn.touch()
-    model.mkdir()
-    (model / "model.json").write_text("{}")
-    asked = argparse.Namespace(limit=1, model=str(model), diagram=drawn, cache=None)
-    check_asked(asked, ["set"])
-    assert drawn.is_file() and not (model / "calibration.json").exists()
 
 
 def test_lists_of_several_sets_are_rated_together_and_by_the_means_over_the_sets() -> None:
