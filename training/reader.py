@@ -11,9 +11,11 @@ the weights before and after, with this share of those after.
 
 from __future__ import annotations
 
+import argparse
 import math
 import pickle
 import random
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -40,7 +42,7 @@ from training.pretrained import pretrained_folder, start_from_pretrained
 from training.purposes import purposes_source
 from training.reading_data import SUFFIX, reading_source
 from training.recipe import load_recipe
-from training.runs import WITHHELD, command
+from training.runs import WITHHELD
 from training.synthetic import mined_again, mined_source, synthetic_source
 from training.value_kinds import kinds_of
 from training.whole_model import save_network
@@ -137,8 +139,6 @@ def targets_of(source: TrainingSource) -> Iterator[SlotTarget]:
 
 def run_training(run: Path, steps: int, start: str, device: str) -> None:
     """Trains from the shipped weights or the pretrained encoder, or goes on from the run's checkpoint."""
-    if start not in _STARTS:
-        raise UsageError(f"--start {start}: expected one of {', '.join(_STARTS)}")
     run.mkdir(parents=True, exist_ok=True)
     (run / _STARTED).write_text(start)
     sources = balanced([*_held(run / "pool")])
@@ -192,24 +192,6 @@ def export(run: Path, out: Path, share: float) -> None:
     print(f"{out}: after {kept['step']} steps, {share:.0%} of them")
 
 
-def main() -> None:
-    """Runs the command of the module's docstring."""
-    asked = command(__doc__, {"steps": 12_000, "start": "shipped", "device": "cpu"}, {"share": 1.0})
-    if asked.command == "prepare":
-        prepare(asked.data, asked.run)
-    elif asked.command == "train":
-        run_training(asked.run, asked.steps, asked.start, asked.device)
-    else:
-        export(asked.run, asked.out, asked.share)
-
-
-if __name__ == "__main__":
-    main()
-
-
-# Prepared sources of training windows, kept in files so that a run can resume.
-
-
 def save_source(source: TrainingSource, folder: Path) -> None:
     """Writes a source's passages as a pickle; only files of our own are ever loaded."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -221,3 +203,40 @@ def save_source(source: TrainingSource, folder: Path) -> None:
 def load_sources(folder: Path, names: str = "*.pickle") -> list[TrainingSource]:
     """Returns all sources of a folder, or those in files of these names, by name."""
     return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob(names))]
+
+
+def command() -> argparse.Namespace:
+    """Returns the command that was given.
+
+    A training that is ended writes its checkpoint, in the background too, where a shell has its children ignore the
+    keyboard.
+    """
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    preparing, training, exporting = (commands.add_parser(name) for name in ("prepare", "train", "export"))
+    preparing.add_argument("data", type=Path)
+    for one in (preparing, training, exporting):
+        one.add_argument("run", type=Path)
+    training.add_argument("--steps", type=int, default=12_000)
+    training.add_argument("--start", choices=_STARTS, default="shipped")
+    training.add_argument("--device", default="cpu")
+    exporting.add_argument("out", type=Path)
+    exporting.add_argument("--share", type=float, default=1.0)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Runs the command of the module's docstring."""
+    asked = command()
+    if asked.command == "prepare":
+        prepare(asked.data, asked.run)
+    elif asked.command == "train":
+        run_training(asked.run, asked.steps, asked.start, asked.device)
+    else:
+        export(asked.run, asked.out, asked.share)
+
+
+if __name__ == "__main__":
+    main()

@@ -128,38 +128,6 @@ def check(example: Example) -> list[str]:
     return problems
 
 
-def main() -> None:
-    """Prints one example of a family, or checks all families."""
-    p = argparse.ArgumentParser(description=main.__doc__)
-    p.add_argument(
-        "--show", required=True, metavar="FAMILY", help="a family's name, or `all` to check them all"
-    )
-    p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--count", type=int, default=50, help="examples a family with `--show all`")
-    a = p.parse_args()
-    if a.show == "all":
-        for name in FAMILIES:
-            problems = [x for i in range(a.count) for x in check(make_example(name, a.seed + i))]
-            layouts = len(load_family(name).layouts)
-            print(
-                f"{name:28} {layouts:2} layouts  {len(problems)} problems {problems[:2] if problems else ''}"
-            )
-        return
-    e = make_example(a.show, a.seed)
-    print(e.text)
-    print("-" * 60, e.layout)
-    print(json.dumps(e.schema, ensure_ascii=False, indent=1))
-    print(json.dumps(e.truth, ensure_ascii=False, indent=1))
-    for pointer, spans in e.spans.items():
-        print(f"{pointer:32}", [e.text[s:t] for s, t in spans], "(pieces)" if pointer in e.broken else "")
-    print("rows", {k: e.text[v : v + 20] for k, v in e.rows.items()})
-    print("problems", check(e))
-
-
-if __name__ == "__main__":
-    main()
-
-
 # Renders a drawing as a document: its layout written out in a style, and the spans of every value.
 #
 # A layout is parsed into nodes (layout_language.py), nodes are written as pieces (writing.py), pieces are set into
@@ -227,3 +195,35 @@ def join_intervals(pieces: Sequence[tuple[int, int]], text: str) -> list[tuple[i
         else:
             out.append((a, b))
     return out
+
+
+def main() -> None:
+    """Prints one example of a family, or checks all families."""
+    p = argparse.ArgumentParser(description=main.__doc__)
+    p.add_argument(
+        "--show", required=True, metavar="FAMILY", help="a family's name, or `all` to check them all"
+    )
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--count", type=int, default=50, help="examples a family with `--show all`")
+    a = p.parse_args()
+    if a.show == "all":
+        for name in FAMILIES:
+            problems = [x for i in range(a.count) for x in check(make_example(name, a.seed + i))]
+            layouts = len(load_family(name).layouts)
+            print(
+                f"{name:28} {layouts:2} layouts  {len(problems)} problems {problems[:2] if problems else ''}"
+            )
+        return
+    e = make_example(a.show, a.seed)
+    print(e.text)
+    print("-" * 60, e.layout)
+    print(json.dumps(e.schema, ensure_ascii=False, indent=1))
+    print(json.dumps(e.truth, ensure_ascii=False, indent=1))
+    for pointer, spans in e.spans.items():
+        print(f"{pointer:32}", [e.text[s:t] for s, t in spans], "(pieces)" if pointer in e.broken else "")
+    print("rows", {k: e.text[v : v + 20] for k, v in e.rows.items()})
+    print("problems", check(e))
+
+
+if __name__ == "__main__":
+    main()
