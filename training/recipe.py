@@ -42,17 +42,17 @@ class Recipe:
 
     def family(self, name: str) -> MadeRecipe:
         """Returns the recipe of a family; one without an entry gets that of `default`."""
-        return self.families.get(name) or self.families.get("default") or MadeRecipe()
+        return self.families.get(name, self.families["default"])
 
 
-def load_recipe(path: Path | None = None) -> Recipe:
-    """Returns the recipe of the shipped weights, or the one in this file."""
-    raw = tomllib.loads((path or Path(__file__).with_name("recipe.toml")).read_text(encoding="utf-8"))
+def load_recipe() -> Recipe:
+    """Returns the recipe of the shipped weights."""
+    raw = tomllib.loads(Path(__file__).with_name("recipe.toml").read_text(encoding="utf-8"))
     return Recipe(
         {k: SetRecipe(**v) for k, v in raw["sets"].items()},
         tuple(raw["left_out"]),
-        {k: MadeRecipe(**v) for k, v in raw.get("families", {}).items()},
-        MadeRecipe(**raw.get("mined", {})),
+        {k: MadeRecipe(**v) for k, v in raw["families"].items()},
+        MadeRecipe(**raw["mined"]),
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 from training.recipe import HELD_BACK, SetRecipe, is_held_back, load_recipe
@@ -40,10 +38,3 @@ def test_the_recipe_of_the_shipped_weights_can_be_read() -> None:
     assert recipe.sets
     assert all(s.weight >= 0 and (not s.group or s.group.startswith("/")) for s in recipe.sets.values())
     assert not recipe.sets.keys() & set(recipe.left_out)
-
-
-def test_another_recipe_is_read_from_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "recipe.toml"
-    path.write_text('left_out = ["b"]\n[sets.a]\nweight = 2.0\ngroup = "/x"\n')
-    recipe = load_recipe(path)
-    assert (recipe.sets, recipe.left_out) == ({"a": SetRecipe(2.0, "/x")}, ("b",))
