@@ -7,8 +7,6 @@ make the choice of its schema, or of none, probable. Then one line of each docum
 in one of ten draws with its schema, and one more coefficient follows for short texts. The report is on the sets to
 judge: the share right among five schemas with and without the document's own, the same for lines, and the calibration
 error. --write stores the coefficients, and the vectors of the common kinds. Ten documents of a set count.
-
---folds N judges in another way: coefficients are fitted N times, each time without some of the sets, and judged there.
 """
 
 from __future__ import annotations
@@ -109,23 +107,23 @@ def line_of(text: str, seed: str) -> str:
     return random.Random(seed + text[:200]).choice(lines).strip() if lines else ""
 
 
-def drawn(rng: random.Random, label: int, sets: Sequence[int], share: float) -> tuple[list[int], bool]:
+def drawn(rng: random.Random, label: int, sets: int, share: float) -> tuple[list[int], bool]:
     """Returns schemas for a document of a set, and whether its own is the first of them, as in `share` of the draws."""
     several = rng.choice([1, 1, 2, 3, 5, _MOST])
-    shown = rng.sample([other for other in sets if other != label], several)
+    shown = rng.sample([other for other in range(sets) if other != label], several)
     belongs = rng.random() < share
     if belongs:
         shown[0] = label
     return shown, belongs
 
 
-def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[float], float, float]:
+def fitted(data: Compared) -> tuple[list[float], float, float]:
     """Returns the weights of the features, the bias and the sharpness that follow from these sets."""
-    rng, alike = random.Random(seed), data.alike
+    rng, alike, sets = random.Random(0), data.alike, len(data.own)
     rows: list[np.ndarray] = []
     masks: list[np.ndarray] = []
     truths: list[int] = []
-    for label in sets:
+    for label in range(sets):
         for own, others in zip(data.own[label], data.others[label], strict=True):
             scaled, scaled_others = standardize(own, others), standardize(others, others)
             for _ in range(_DRAWS):
@@ -153,11 +151,11 @@ def fitted(data: Compared, sets: Sequence[int], seed: int = 0) -> tuple[list[flo
     return weights.detach().tolist(), float(bias.detach()), float(sharp.detach().exp())
 
 
-def fitted_short(data: Compared, sets: Sequence[int], now: RoutingFit) -> float:
+def fitted_short(data: Compared, now: RoutingFit) -> float:
     """Returns the coefficient of shortness that follows from lines of these sets, and from their short documents."""
-    rng, alike = random.Random(3), data.alike
+    rng, alike, sets = random.Random(3), data.alike, len(data.own)
     odds, short, truths = [], [], []
-    for label in sets:
+    for label in range(sets):
         documents = [(one, _OWN) for one in data.documents(label) if shortness(one[2])]
         for (own, others, words), share in [*documents, *((one, _OWN_LINE) for one in data.lines[label])]:
             for _ in range(_DRAWS):
@@ -218,10 +216,10 @@ class Judgement:
     right: dict[bool, list[bool]] = field(default_factory=lambda: {True: [], False: []})
     sure: list[tuple[float, bool]] = field(default_factory=list)
 
-    def add(self, data: Compared, now: RoutingFit, sets: Sequence[int], several: int, lines: bool = False) -> Judgement:
-        """Adds the choices for documents (or lines) of these sets, each among so many schemas of all sets."""
+    def add(self, data: Compared, now: RoutingFit, several: int, lines: bool) -> Judgement:
+        """Adds the choices for documents (or lines) of the sets, each among so many of their schemas."""
         rng, alike, count = random.Random(2), data.alike, len(data.own)
-        for label in sets:
+        for label in range(count):
             for own, others, words in data.lines[label] if lines else data.documents(label):
                 for belongs in (True, False):
                     shown = rng.sample([other for other in range(count) if other != label], several)
@@ -246,24 +244,21 @@ class Judgement:
         return f"{shares}; calibration error {off / len(self.sure):.3f}"
 
 
-def report(parts: Sequence[tuple[Compared, RoutingFit, Sequence[int]]]) -> str:
-    """Returns the judgement of these coefficients on these sets, for one schema and five, documents and lines."""
-    said = []
-    for lines in (False, True):
-        for several in (1, 5):
-            judgement = Judgement()
-            for data, now, sets in parts:
-                judgement.add(data, now, sets, several, lines)
-            said.append(f"{'lines' if lines else 'documents'}, {several} schemas: {judgement}")
-    return "\n".join(said)
+def report(data: Compared, now: RoutingFit) -> str:
+    """Returns the judgement of these coefficients on sets, for one schema and five, documents and lines."""
+    return "\n".join(
+        f"{'lines' if lines else 'documents'}, {several} schemas: {Judgement().add(data, now, several, lines)}"
+        for lines in (False, True)
+        for several in (1, 5)
+    )
 
 
-def fitted_choice(data: Compared, sets: Sequence[int]) -> RoutingFit:
+def fitted_choice(data: Compared) -> RoutingFit:
     """Returns the coefficients that follow from these sets, with those of the examples that ship."""
     before = routing_fit()
-    weights, bias, sharpness = fitted(data, sets)
+    weights, bias, sharpness = fitted(data)
     now = RoutingFit(np.array(weights, np.float32), bias, sharpness, before.examples, before.examples_bias)
-    return replace(now, short=fitted_short(data, sets, now))
+    return replace(now, short=fitted_short(data, now))
 
 
 def main() -> None:
@@ -271,7 +266,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--judge", nargs="+", type=Path, default=[])
-    parser.add_argument("--folds", type=int, default=0)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     if asked.write:
@@ -279,16 +273,7 @@ def main() -> None:
         texts = {"heading": [kind.heading for kind in kinds], "outline": [outline(kind) for kind in kinds]}
         save_file({name: encoder.embed(lines).astype(np.float16) for name, lines in texts.items()}, VECTORS)
     data = compared(asked.sets)
-    everything = list(range(len(data.own)))
-    if asked.folds:
-        order = random.Random(0).sample(everything, len(everything))
-        parts = []
-        for fold in range(asked.folds):
-            held = order[fold :: asked.folds]
-            seen = [one for one in everything if one not in held]
-            parts.append((data, fitted_choice(data, seen), held))
-        print(f"{asked.folds} folds\n{report(parts)}")
-    now = fitted_choice(data, everything)
+    now = fitted_choice(data)
     examples, examples_bias = fitted_examples(data, now)
     said = {
         "features": {name: round(value, 3) for name, value in zip(FEATURES, now.weights.tolist(), strict=True)},
@@ -304,8 +289,7 @@ def main() -> None:
     if asked.write:
         FITTED.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     if asked.judge:
-        others = compared(asked.judge)
-        print(report([(others, now, range(len(others.own)))]))
+        print(report(compared(asked.judge), now))
 
 
 if __name__ == "__main__":
