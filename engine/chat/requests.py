@@ -19,6 +19,7 @@ The snippets and the history may be left out.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -194,6 +195,10 @@ Cancel = Callable[[], None]
 
 _SNIPPETS, _FILE, _HISTORY = _SECTIONS = ("recently_viewed_code_snippets", "current_file_content", "edit_diff_history")
 _REGION, _CURSOR = "code_to_edit", "<|cursor|>"
+_TAG = re.compile(rf"<\|/?(?:{'|'.join(_SECTIONS)}|{_REGION})\|>")
+_SECTION = re.compile(rf"<\|({'|'.join(_SECTIONS)})\|>\n?(.*?)\n?<\|/\1\|>", re.DOTALL)
+#: The text before the region, the region, and the text behind it.
+_AROUND = re.compile(rf"(.*)<\|{_REGION}\|>(.*)<\|/{_REGION}\|>(.*)", re.DOTALL)
 _PATH = re.compile(r"\A\s*current_file_path:[ \t]*([^\n]*)\n")
 _FILL = """You complete a text. Below stand its beginning and its end; the part between them is missing. Write that \
 part so that beginning, part and end join without a break: nothing of the beginning or the end is repeated. Answer \
@@ -213,10 +218,11 @@ def gap_between(before: str, after: str) -> Gap:
 
 def next_edit(content: str) -> Gap:
     """Returns the request that a message makes. Raises RequestRefused if a tag is missing or misplaced."""
-    snippets, file, history = (_section(content, tag, tag == _FILE) for tag in _SECTIONS)
-    _check_order(content)
-    region = _section(file, _REGION, True, f"within <|{_FILE}|>")
-    before, after = file.split(f"<|{_REGION}|>")[0], file.split(f"<|/{_REGION}|>")[1]
+    snippets, file, history = _sections(content)
+    parted = _AROUND.fullmatch(file)
+    if parted is None:
+        raise _wrong(f"expected <|{_REGION}|> and <|/{_REGION}|> within <|{_FILE}|>, one behind the other")
+    before, region, after = parted.groups()
     # Line ends that only part the tags from the region's lines.
     if region.startswith("\n") and (not before or before.endswith("\n")):
         region = region[1:]
@@ -243,37 +249,23 @@ def _fence(*texts: str) -> str:
     return "`" * (max([2, *runs]) + 1)
 
 
-def _section(content: str, tag: str, needed: bool, where: str = "in the message") -> str:
-    """Returns the text between a tag and its end, without the line ends beside them; "" if it may be left out and is.
+def _sections(content: str) -> tuple[str, str, str]:
+    """Returns snippets, file and history, without the line ends beside their tags; "" for one that is left out.
 
-    The region of a file keeps its line ends.
+    Raises RequestRefused if the file is missing, if a tag comes twice, if sections overlap or if text stands outside.
     """
-    opening, closing = f"<|{tag}|>", f"<|/{tag}|>"
-    counts = content.count(opening), content.count(closing)
-    if counts == (0, 0) and not needed:
-        return ""
-    if counts != (1, 1):
-        raise _wrong(f"expected {opening} and {closing} once each {where}, found {counts[0]} and {counts[1]}")
-    begin, end = content.index(opening) + len(opening), content.index(closing)
-    if end < begin:
-        raise _wrong(f"expected {opening} before {closing} {where}, found it behind")
-    inner = content[begin:end]
-    return inner if tag == _REGION else inner.removeprefix("\n").removesuffix("\n")
-
-
-def _check_order(content: str) -> None:
-    """Raises RequestRefused if the sections overlap, or if text stands outside of them."""
-    there = [tag for tag in _SECTIONS if f"<|{tag}|>" in content]
-    at = 0
-    for tag in sorted(there, key=lambda tag: content.index(f"<|{tag}|>")):
-        begin = content.index(f"<|{tag}|>")
-        if begin < at:
-            raise _wrong(f"expected the sections one behind another, found <|{tag}|> within another one")
-        if outside := content[at:begin].strip():
-            raise _wrong(f"expected nothing outside of the sections, found {outside[:80]!r} before <|{tag}|>")
-        at = content.index(f"<|/{tag}|>") + len(f"<|/{tag}|>")
-    if behind := content[at:].strip():
-        raise _wrong(f"expected nothing behind the last section, found {behind[:80]!r}")
+    for tag, times in Counter(_TAG.findall(content)).items():
+        if times > 1:
+            raise _wrong(f"expected {tag} once, found it {times} times")
+    if outside := _SECTION.sub("", content).strip():
+        raise _wrong(f"expected nothing outside of the sections, each with its end, found {outside[:80]!r}")
+    found = {section[1]: section[2] for section in _SECTION.finditer(content)}
+    inner = (tag for text in found.values() for tag in _TAG.findall(text) if tag.strip("<|/>") != _REGION)
+    if (tag := next(inner, None)) is not None:
+        raise _wrong(f"expected the sections one behind another, found {tag} within another one")
+    if _FILE not in found:
+        raise _wrong(f"expected <|{_FILE}|> and <|/{_FILE}|> around a file, found none")
+    return found.get(_SNIPPETS, ""), found[_FILE], found.get(_HISTORY, "")
 
 
 def _wrong(what: str) -> RequestRefused:
