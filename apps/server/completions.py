@@ -47,6 +47,8 @@ from cinnabar.extraction.filling.tiers import ALONE
 _STREAM = "text/event-stream; charset=utf-8"
 #: The effort of a request that asks for a short time to the first token and names no effort.
 _REALTIME = "low"
+#: The schema of the arguments of a tool that has none.
+_NO_ARGUMENTS = {"type": "object", "additionalProperties": False}
 
 #: Makes the content of an event of one route, from a state or the answer, whether it is the first; None is for the end.
 EventContent = Callable[[State | Done | None, bool], dict[str, Any]]
@@ -127,18 +129,12 @@ class Completions:
         if isinstance(body.response_format, SchemaFormat):
             where = "response_format.json_schema.schema"
             schema = (await self._schemas.prepare(body.response_format.json_schema.schema_, where)).compiled
-        tools = [
-            Tool(
-                one.function.name,
-                one.function.description or "",
-                None
-                if one.function.parameters is None
-                else (
-                    await self._schemas.prepare(one.function.parameters, f"tools[{at}].function.parameters")
-                ).compiled,
-            )
-            for at, one in enumerate(body.tools or ())
-        ]
+        tools = []
+        for at, one in enumerate(body.tools or ()):
+            about = one.function
+            arguments = _NO_ARGUMENTS if about.parameters is None else about.parameters
+            prepared = await self._schemas.prepare(arguments, f"tools[{at}].function.parameters")
+            tools.append(Tool(about.name, about.description or "", prepared.compiled))
         # Our own parameter is about documents, so a client that sends it has one.
         reads = schema is not None and (bool(body.on_missing) or schema.form.fingerprint in self._examples)
         return ChatRequest(

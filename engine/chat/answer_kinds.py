@@ -201,21 +201,20 @@ class Call(AnswerKind):
 
     @property
     def key(self) -> tuple[str, ...]:
-        return ("call", *(part for tool in self.tools for part in (tool.name, _print(tool))))
+        return ("call", *(part for tool in self.tools for part in (tool.name, tool.parameters.form.fingerprint)))
 
     @property
     def minimal(self) -> bytes:
-        return min((_before(tool) + _least(tool) + b"}" for tool in self.tools), key=len)
+        forms = ((tool, tool.parameters.form) for tool in self.tools)
+        return min((_before(tool) + one_line(form.instance).encode() + b"}" for tool, form in forms), key=len)
 
     def language(self) -> Automaton:
-        return union(*(concat(literal(_before(tool)), _arguments(tool), literal(b"}")) for tool in self.tools))
+        forms = ((tool, tool.parameters.form) for tool in self.tools)
+        return union(*(concat(literal(_before(tool)), record_language(form), literal(b"}")) for tool, form in forms))
 
     def accepts(self, text: bytes) -> bool:
         call = self._parse_call(text)
-        if call is None:
-            return False
-        tool, arguments = call
-        return arguments == {} if tool.parameters is None else accept(tool.parameters.form, arguments) is not None
+        return call is not None and accept(call[0].parameters.form, call[1]) is not None
 
     def read(self, text: bytes) -> ClientAnswer:
         """Returns the name of the tool and the canonical text of its arguments."""
@@ -223,8 +222,7 @@ class Call(AnswerKind):
         if call is None:
             raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
         tool, arguments = call
-        given = "{}" if tool.parameters is None else fit(tool.parameters.form, arguments).text
-        return ClientAnswer("", (tool.name, given))
+        return ClientAnswer("", (tool.name, fit(tool.parameters.form, arguments).text))
 
     def _parse_call(self, text: bytes) -> tuple[Tool, Any] | None:
         tool = next((tool for tool in self.tools if text.startswith(_before(tool))), None)
@@ -283,15 +281,3 @@ def _begun(text: bytes, mark: bytes) -> int:
 
 def _before(tool: Tool) -> bytes:
     return b'{"name": ' + canonical_string(tool.name) + b', "arguments": '
-
-
-def _print(tool: Tool) -> str:
-    return "" if tool.parameters is None else tool.parameters.form.fingerprint
-
-
-def _arguments(tool: Tool) -> Automaton:
-    return literal(b"{}") if tool.parameters is None else record_language(tool.parameters.form)
-
-
-def _least(tool: Tool) -> bytes:
-    return b"{}" if tool.parameters is None else one_line(tool.parameters.form.instance).encode()

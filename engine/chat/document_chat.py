@@ -139,9 +139,8 @@ class DocumentChat:
         if tokens > most:
             reason = f"expected a document of at most {most} tokens; cut it, or send it to /v1/extract"
             raise RequestRefused("context_length_exceeded", reason, "messages")
-        if asked.tool is not None and not asked.tool.takes_an_object:
-            reason = f"tools: {asked.tool.name}: expected an object as the arguments"
-            raise RequestRefused("invalid_schema", reason, "tools")
+        if asked.tool is not None:
+            asked.tool.check_arguments()
         filled = Request(request.identity, asked.schema.form, passage)
         watch: Watch | None = None
         if request.states and asked.tool is None:
@@ -214,8 +213,6 @@ def asked_of(request: ChatRequest) -> AskedRecord:
     if request.tools and request.tool_choice != "none":
         tool = _tool_of(request)
         schema = tool.parameters
-        if schema is None:
-            raise _refuse(f"the tool {tool.name} has no parameters, so there is nothing to read", "tools")
     if schema is None:
         reason = "the reader fills schemas: give response_format with json_schema, or a tool that has to be called"
         raise _refuse(f"{reason}; for free text {INSTEAD}", "response_format")

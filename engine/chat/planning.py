@@ -114,7 +114,8 @@ class RequestPlanner:
         if not tools:
             return other
         for tool in tools:
-            _check_tool(tool)
+            _form(tool.parameters, "tools", f"tools: {tool.name}: ")
+            tool.check_arguments()
         if request.tool_choice != "auto":
             return Call(tools)
         return CallOr(Call(tools), FreeText(stop, b"{") if isinstance(other, FreeText) else other)
@@ -188,13 +189,6 @@ def _callable(request: ChatRequest) -> tuple[Tool, ...]:
     return tuple(tool for tool in request.tools if not one or tool.name == request.tool_choice)
 
 
-def _check_tool(tool: Tool) -> None:
-    if tool.parameters is not None:
-        _form(tool.parameters, "tools", f"tools: {tool.name}: ")
-        if not tool.takes_an_object:
-            raise RequestRefused("invalid_schema", f"tools: {tool.name}: expected an object as the arguments", "tools")
-
-
 def _form(schema: CompiledSchema, param: str, where: str = "") -> Form:
     try:
         return schema.form
@@ -255,8 +249,7 @@ def _tools(tools: Sequence[Tool], must_call: bool) -> str:
     for tool in tools:
         about = " ".join(tool.description.split())
         lines.append(f"- {tool.name}: {about}" if about else f"- {tool.name}")
-        if tool.parameters is not None:
-            lines += [f"    {line}" for line in outline(tool.parameters.form).splitlines()]
+        lines += [f"    {line}" for line in outline(tool.parameters.form).splitlines()]
     return "\n".join([*lines, f"{_CALL} {_MUST_CALL if must_call else _MAY_CALL}"])
 
 

@@ -69,17 +69,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model may call. `parameters` is the schema of its arguments, None for a tool without any."""
+    """A tool that the model may call; `parameters` is the schema of its arguments."""
 
     name: str
     description: str
-    parameters: CompiledSchema | None
+    parameters: CompiledSchema
 
-    @property
-    def takes_an_object(self) -> bool:
-        """Whether every record of the arguments' schema is an object. Raises UsageError if the schema has no form."""
-        root = None if self.parameters is None else self.parameters.form.root
-        return root is None or (isinstance(root, ObjectNode) and not root.nullable)
+    def check_arguments(self) -> None:
+        """Raises RequestRefused unless every record of the arguments' schema is an object."""
+        root = self.parameters.form.root
+        if not isinstance(root, ObjectNode) or root.nullable:
+            raise RequestRefused("invalid_schema", f"tools: {self.name}: expected an object as the arguments", "tools")
 
 
 @dataclass(frozen=True, slots=True)

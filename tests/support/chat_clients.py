@@ -37,7 +37,7 @@ TOOLS = (
             {"type": "object", "properties": {"city": {"type": "string", "maxLength": 9}}, "required": ["city"]}
         ),
     ),
-    Tool("now", "The time.", None),
+    Tool("now", "The time.", compile_schema({"type": "object", "additionalProperties": False})),
 )
 
 

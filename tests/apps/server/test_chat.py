@@ -105,6 +105,12 @@ def test_a_tool_that_has_to_be_called_gets_the_record_as_arguments(served: Serve
     assert delta["function"] == call["function"] and delta["index"] == 0
 
 
+def test_a_tool_without_parameters_is_called_with_an_empty_object(served: ServerProcess) -> None:
+    answer = served.chat(tools=[{"type": "function", "function": {"name": "now"}}], tool_choice="required")
+    (call,) = answer.json()["choices"][0]["message"]["tool_calls"]
+    assert (call["function"]["name"], call["function"]["arguments"]) == ("now", "{}")
+
+
 class Parcel(BaseModel):
     weight: Decimal | None = Field(description="Weight")
     total: Decimal | None = Field(description="Total amount")

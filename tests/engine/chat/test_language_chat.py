@@ -88,7 +88,7 @@ def test_each_sort_of_request_is_answered(chat: LanguageChat, sort: str) -> None
         (call,) = event.tool_calls
         tool = next(tool for tool in TOOLS if tool.name == call.name)
         assert event.text == "" and call.identity == "call_one"
-        assert call.arguments == "{}" if tool.parameters is None else accepts(tool.parameters, call.arguments)
+        assert accepts(tool.parameters, call.arguments)
     elif request.schema is not None:
         assert accepts(request.schema, event.text)
     if sort == "edit":
