@@ -6,15 +6,14 @@ import json
 import re
 from functools import lru_cache
 
-from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.readings.defined_terms import DefinedTerm, defined_terms, representations
 from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span, label_texts
 from cinnabar.extraction.filling.surroundings.flags import OTHER_PARTY, TWO_ROLES
 from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, LONGEST_REGION
 from cinnabar.schemas.form.form import Slot
 
-# How much of a term stands in a field's name: all of the name, a part of it, but for an ending.
-_WHOLE, _PART, _ENDING = 3, 2, 1
+# A term is all of a field's name, or a part of it.
+_WHOLE, _PART = 2, 1
 # Endings of those who act: the fewest letters of such a word.
 _ACTS = re.compile(r"\w{3,}(?:er|or|eur|eure|ant|aire|in|rice|ore|nte|[aeio]dor|ador|ee|é)", re.IGNORECASE)
 
@@ -34,7 +33,7 @@ def _party(one: Beside) -> Effect | None:
     likeness = {term: _likeness(term.words, one.asked.label, one.slot.path) for term in terms}
     most = max(likeness.values(), default=0)
     own = [term for term in terms if likeness[term] == most]
-    if not most or len({term.name for term in own}) > 1 or _is_sibling(one, own[0].words, most):
+    if not most or len({term.name for term in own}) > 1:
         return None
     (start, end), name, text = (one.spans[0][0], one.spans[-1][1]), own[0].name, one.document.text
     # A lone word that is not all of its stretch may begin a sentence: "Specifically, ... (the "Owner")".
@@ -62,30 +61,12 @@ def _is_name(slot: Slot) -> bool:
     return slot.kind == "string" and not slot.options and not slot.format and not slot.pattern
 
 
-def _is_sibling(one: Beside, term: str, most: int) -> bool:
-    """Returns whether the term is rather that of another field of the form."""
-    return any(
-        _likeness(term, question.label, slot.path) > most
-        for slot, question in zip(one.form.slots, form_questions(one.form).slots, strict=True)
-    )
-
-
 def _likeness(term: str, label: str, path: str) -> int:
-    words, most = term.lower().split(), 0
-    for name in label_texts(label, path):
-        own = re.findall(r"[^\W_]+", name.lower())
-        if own == words:
-            return _WHOLE
-        if {*words} <= {*own}:
-            most = _PART
-        elif len(own) == len(words) and all(_same_but_ending(a, b) for a, b in zip(own, words, strict=True)):
-            most = max(most, _ENDING)
-    return most
-
-
-def _same_but_ending(one: str, other: str) -> bool:
-    stem = max(4, min(len(one), len(other)) - 2)
-    return one[:stem] == other[:stem] and abs(len(one) - len(other)) <= 3
+    """Returns how much of a term a field's name is, in one number or the other: 0 for nothing."""
+    words = {word.removesuffix("s") for word in term.lower().split()}
+    names = [re.findall(r"[^\W_]+", name.lower()) for name in label_texts(label, path)]
+    own = [{word.removesuffix("s") for word in name} for name in names]
+    return _WHOLE if words in own else _PART if any(words <= name for name in own) else 0
 
 
 def _within(at: int, span: Span) -> bool:
