@@ -234,6 +234,7 @@ def with_missed_rows(
     """
     added: list[tuple[int, float]] = []
     for table in tables_in(memory) if begun else ():
+        begun = _begun_in_blocks(begun, table, memory.passage.text)
         end = table.end if table.sums_at is None else table.sums_at
         if any(table.start <= at < end for at, _ in begun):
             begun = [(at, chance) for at, chance in begun if not end <= at < table.end]
@@ -242,10 +243,30 @@ def with_missed_rows(
         there = [[chance for at, chance in begun if start <= at < end] for start, end in own]
         likely = [max(chances) for chances in there if chances]
         # Blocks that say the same of each item have no other rows.
-        is_blocks = bool(table.heads[0]) and table.heads[0][0][0] == table.rows[0].start
-        if len(own) > len(likely) >= (1 if is_blocks else LIST_BEGUN * len(own)):
+        if len(own) > len(likely) >= (1 if _is_of_blocks(table) else LIST_BEGUN * len(own)):
             added += [(start, min(likely)) for (start, _), chances in zip(own, there, strict=True) if not chances]
     return sorted((*begun, *added))
+
+
+def _is_of_blocks(table: PrintedTable) -> bool:
+    return bool(table.heads[0]) and table.heads[0][0][0] == table.rows[0].start
+
+
+def _begun_in_blocks(
+    begun: Sequence[tuple[int, float]], table: PrintedTable, text: str
+) -> Sequence[tuple[int, float]]:
+    """Returns the beginnings of items with those in the line right above a block, its heading, at that block."""
+    blocks, end = dict[int, int](), 0
+    for row in table.rows if _is_of_blocks(table) else ():
+        line = text.rfind("\n", 0, max(0, text.rfind("\n", 0, row.start))) + 1
+        if line >= end:
+            blocks[line] = row.start
+        end = max((span[1] for cell in row.cells for span in cell), default=end)
+    chances: dict[int, float] = {}
+    for at, chance in begun:
+        place = max(at, blocks.get(text.rfind("\n", 0, at) + 1, at))
+        chances[place] = max(chance, chances.get(place, 0.0))
+    return sorted(chances.items())
 
 
 def rows_of_items(lists: Mapping[int, Mapping[int, MatchedRow]]) -> dict[int, dict[int, MatchedRow]]:

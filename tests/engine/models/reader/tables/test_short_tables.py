@@ -109,9 +109,13 @@ def test_blank_cells_of_a_short_table_have_no_value_of_another_row(reader: Engin
     assert [tuple(item.values()) for item in items] == rows
 
 
-def test_three_blocks_of_labels_are_three_items(reader: Engine) -> None:
+@pytest.mark.parametrize("heading", ["", "Position {}\n"], ids=["bare", "numbered"])
+def test_three_blocks_of_labels_are_three_items(reader: Engine, heading: str) -> None:
     said = [("Desk lamp, brass", 2, 34), ("Reading chair", 1, 210), ("Wool throw", 3, 25)]
-    blocks = [f"Item: {what}\nQuantity: {many}\nPrice: {price}.00\n" for what, many, price in said]
+    blocks = [
+        f"{heading.format(at)}Item: {what}\nQuantity: {many}\nPrice: {price}.00\n"
+        for at, (what, many, price) in enumerate(said, 1)
+    ]
     text = "Order 3003\n\n" + "\n".join(blocks)
     items = json.loads(filled(reader, text, item=TEXT, quantity=NUMBER, price=NUMBER).record)["items"]
     assert [tuple(item.values()) for item in items] == said
