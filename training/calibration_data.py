@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +13,6 @@ from typing import Any, Literal
 from cinnabar.engine.models.reader.calibration import RecordFeatures, features_of
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures
 from cinnabar.engine.request import Filled, Filler, Passage, Request
-from cinnabar.engine.version import FAMILIES, values_version
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
@@ -173,35 +171,6 @@ def _judged(
                     rows.add(at)
                 at = at.rpartition("/")[0]
     return right, rows
-
-
-def write_observations(path: Path, seen: Sequence[Observation]) -> None:
-    """Writes the observations, so that a later fit need not read the documents again."""
-    lines = [json.dumps([values_version("merging", *FAMILIES)])]
-    for one in seen:
-        signs = {name: round(value, 5) for name, value in one.signs.items() if value}
-        lines.append(json.dumps([one.name, one.document, one.family, one.raw, one.right, signs]))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    temporary.replace(path)
-
-
-def read_observations(path: Path) -> list[Observation] | None:
-    """Returns the written observations; None if the file is missing, broken or of another version."""
-    if not path.is_file():
-        return None
-    observations = []
-    try:
-        head, *lines = path.read_text(encoding="utf-8").splitlines()
-        if json.loads(head) != [values_version("merging", *FAMILIES)]:
-            return None
-        for line in lines:
-            name, document, family, raw, right, signs = json.loads(line)
-            observations.append(Observation(name, document, family, raw, right, defaultdict(float, signs)))
-    except (ValueError, TypeError):
-        return None
-    return observations
 
 
 def chance_of(signs: ConfidenceFeatures) -> float:

@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +32,15 @@ from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import Filler
 from cinnabar.engine.settings import reading_precision
-from cinnabar.engine.version import values_version
+from cinnabar.engine.version import FAMILIES, values_version
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.model_sources import local_folder
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
-from training.calibration_data import (
-    ALL,
-    Family,
-    Observation,
-    observe,
-    read_observations,
-    unseen_files,
-    write_observations,
-)
+from training.calibration_data import ALL, Family, Observation, observe, unseen_files
+from training.kept import kept
 
 #: The families of leaves.
 LEAVES: tuple[Family, ...] = ("values", "absences")
@@ -268,17 +262,11 @@ def calibrate(
     with ParserPool(workers, settings=parser_settings()) as pool:
         for one in sets:
             chosen = one.select(unseen_files(one, config), limit)
-            path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.jsonl"
-            observations = None if path is None else read_observations(path)
-            if observations is None:
-                observations = observe(chosen, engine, pool, done, ("lists",) if one.name in only_lists else ALL)
-                if path is not None:
-                    write_observations(path, observations)
-                    # Read back as the next run reads them: the same observations give the same fit.
-                    observations = read_observations(path) or observations
-            else:
+            families: tuple[Family, ...] = ("lists",) if one.name in only_lists else ALL
+            path = None if cache is None else cache / f"{one.name}-{_key(chosen, engine.fingerprint)}.pickle"
+            if path is not None and path.is_file():
                 done(len(chosen.truths))
-            seen += observations
+            seen += kept(path, partial(observe, chosen, engine, pool, done, families))
     if not any(one.family in LEAVES for one in seen):
         raise UsageError("expected a labelled document that can be read and did not train the model, found none")
     try:
@@ -305,8 +293,8 @@ def _uncalibrated(name: str | Path, device: str) -> tuple[Filler, Path, str, Map
 
 
 def _key(labelled: LabelledSet, engine: str) -> str:
-    """Names the observations of a set by its engine, truths, schema and current documents."""
-    content = (engine, labelled.truths, labelled.schema, labelled.options)
+    """Names the observations of a set by all that they follow from: code, engine, truths, schema and documents."""
+    content = (values_version("merging", *FAMILIES), engine, labelled.truths, labelled.schema, labelled.options)
     digest = hashlib.sha256(repr(content).encode("utf-8", "surrogatepass"))
     for line in labelled.truths:
         try:

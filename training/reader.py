@@ -36,6 +36,7 @@ from cinnabar.engine.training.trainer import CHECKPOINT, TrainingConfig, train
 from cinnabar.errors import UsageError
 from training.generator.family import load_family
 from training.generator.generator import FAMILIES
+from training.kept import keep
 from training.labelled import set_source
 from training.lexicon import fit_letters
 from training.pretrained import pretrained_folder, start_from_pretrained
@@ -65,7 +66,7 @@ def prepare(data: Path, run: Path) -> None:
     cache = run / "pool"
     wordpieces = WordPieces(model_folder("default") / "vocab.txt")
     for source in _sources(data, cache, wordpieces):
-        save_source(source, cache)
+        keep(cache / f"{source.name}.pickle", source)
         print(f"{source.name}: {len(source.train)} passages", flush=True)
 
 
@@ -96,7 +97,7 @@ def _sources(data: Path, cache: Path, wordpieces: WordPieces) -> Iterator[Traini
         if missing(f"mined_labels_{first}"):
             drawn: list[LabelledPassage] = []
             for path in printed[first::GROUPS]:
-                (source,) = load_sources(cache, path.name)
+                source: TrainingSource = pickle.loads(path.read_bytes())
                 drawn += rng.sample(source.train, min(OF_EACH, len(source.train)))
             yield mined_again(drawn, f"mined_labels_{first}", wordpieces, LABELS)
 
@@ -124,7 +125,7 @@ def balanced(sources: list[TrainingSource], share: float = READING) -> list[Trai
 def _held(folder: Path) -> Iterator[TrainingSource]:
     """Yields the sources with a draw of their passages, another one at each start."""
     for path in sorted(folder.glob("*.pickle")):
-        (source,) = load_sources(folder, path.name)
+        source: TrainingSource = pickle.loads(path.read_bytes())
         source.train = random.sample(source.train, min(HELD, len(source.train)))
         yield source
 
@@ -190,19 +191,6 @@ def export(run: Path, out: Path, share: float) -> None:
     }
     save_network(out, network, folder / "vocab.txt", about)
     print(f"{out}: after {kept['step']} steps, {share:.0%} of them")
-
-
-def save_source(source: TrainingSource, folder: Path) -> None:
-    """Writes a source's passages as a pickle; only files of our own are ever loaded."""
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f"{source.name}.tmp"
-    temporary.write_bytes(pickle.dumps(source, protocol=5))
-    temporary.rename(folder / f"{source.name}.pickle")
-
-
-def load_sources(folder: Path, names: str = "*.pickle") -> list[TrainingSource]:
-    """Returns all sources of a folder, or those in files of these names, by name."""
-    return [pickle.loads(p.read_bytes()) for p in sorted(folder.glob(names))]
 
 
 def command() -> argparse.Namespace:

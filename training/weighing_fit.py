@@ -22,7 +22,7 @@ import numpy as np
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.engine.models.reader.calibration import Scale
-from cinnabar.engine.request import Filled, Filler, Leaf, Request
+from cinnabar.engine.request import Filled, Filler, Request
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -37,6 +37,7 @@ from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form
 from training.confidence_fit import fitted_scale
+from training.kept import kept
 from training.labelled import held_back_part
 from training.recipe import load_recipe
 
@@ -123,41 +124,17 @@ def read_documents(
 def two_readings(labelled: LabelledSet, models: Callable[[], Sequence[Filler]], folder: Path) -> list[TwoReadings]:
     """Returns the documents of a set that both models answer; the folder keeps the answers."""
     form = compile_schema(load_schema(labelled.folder / "schema.json").schema).form
-    path = folder / f"{labelled.name}.jsonl"
-    if not path.exists():
+
+    def asked() -> dict[str, tuple[Filled, ...]]:
         with ParserPool(1, settings=parser_settings()) as pool:
-            lines = [_line(*one) for one in read_documents(labelled, form, models(), pool)]
-        path.write_text("".join(lines), encoding="utf-8")
+            return dict(read_documents(labelled, form, models(), pool))
+
     truths = {line["file"]: line for line in labelled.truths}
-    kept = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [
-        TwoReadings(labelled, truths[one["file"]], form, (_filled(first), _filled(second)))
-        for one in kept
-        if one["file"] in truths
-        for first, second in [one["readings"]]
+        TwoReadings(labelled, truths[file], form, (first, second))
+        for file, (first, second) in kept(folder / f"{labelled.name}.pickle", asked).items()
+        if file in truths
     ]
-
-
-def _line(file: str, readings: Sequence[Filled]) -> str:
-    kept = [
-        {
-            "record": one.record,
-            "leaves": {at: [x.text, x.confidence, x.origin, x.missing, x.slot] for at, x in one.leaves.items()},
-            "rows": one.rows,
-            "lists": one.lists,
-        }
-        for one in readings
-    ]
-    return json.dumps({"file": file, "readings": kept}) + "\n"
-
-
-def _filled(kept: Mapping[str, Any]) -> Filled:
-    leaves = {
-        at: Leaf(text, sure, origin=origin, missing=missing, slot=slot)
-        for at, (text, sure, origin, missing, slot) in kept["leaves"].items()
-    }
-    rows = {at: (anchor, chance) for at, (anchor, chance) in kept["rows"].items()}
-    return Filled("", kept["record"], leaves, rows, 0, 0, lists=kept["lists"])
 
 
 def worth(found: Mapping[str, Mapping[str, Any]], documents: Sequence[TwoReadings]) -> dict[str, str]:

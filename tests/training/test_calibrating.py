@@ -10,13 +10,7 @@ from typing import Any
 import pytest
 from tests.support.tiny_network import BILL, VOCABULARY, bill, tiny_network
 from training.calibrate import main, means_of_lists, reliability_svg
-from training.calibration_data import (
-    Observation,
-    read_observations,
-    unseen_files,
-    without_row,
-    write_observations,
-)
+from training.calibration_data import Observation, unseen_files, without_row
 from training.confidence_fit import SIGNS, calibrate, fit, worth
 from training.whole_model import save_network
 
@@ -80,25 +74,6 @@ def test_little_evidence_leaves_a_calibration_near_its_prior() -> None:
     assert abs(little.values.weights["posterior"] - 0.8) < 0.3 < 0.8 - much.values.weights["posterior"]
     assert little.values.weights["label"] == 0.4, "a sign that never changed keeps its weight"
     assert fit([], "w", prior).calibration.rows.bias == 0.5
-
-
-def test_stored_observations_are_read_back(tmp_path: Path) -> None:
-    seen = observed("set", 5, 0, 0.5)
-    write_observations(tmp_path / "a" / "set.jsonl", seen)
-    again = read_observations(tmp_path / "a" / "set.jsonl")
-    assert again is not None and fit(again, "w").calibration == fit(seen, "w").calibration
-    (tmp_path / "a" / "set.jsonl").write_text("[-1]\n")
-    assert read_observations(tmp_path / "a" / "set.jsonl") is None
-    assert read_observations(tmp_path / "none") is None
-
-
-@pytest.mark.parametrize("length", [0, 1, 40])
-def test_a_truncated_observation_file_is_not_used(tmp_path: Path, length: int) -> None:
-    path = tmp_path / "set.jsonl"
-    write_observations(path, observed("set", 5, 0, 0.5))
-    assert [*tmp_path.iterdir()] == [path]
-    path.write_text(path.read_text()[:length])
-    assert read_observations(path) is None
 
 
 def labelled(name: str, files: list[str]) -> LabelledSet:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from tests.support.reading_model import ReadingModel
+from training.kept import keep
 from training.weighing_fit import SIGNS, fitted, left_out, two_readings, worth
 
 from cinnabar.engine.engine import Engine, Watcher
-from cinnabar.engine.request import Filler, Request, Result
+from cinnabar.engine.request import Filled, Filler, Leaf, Request, Result
 from cinnabar.extraction.filling.records.weighing import NULLS, VALUES
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
 
@@ -23,7 +24,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": ["string", "null"]}}
 def kept_set(folder: Path, answers: Path, seed: int) -> LabelledSet:
     """A set whose kept answers are right where both agree, and else where they are sure."""
     draw = random.Random(seed)
-    lines, kept = list[dict[str, Any]](), list[dict[str, Any]]()
+    lines, answered = list[dict[str, Any]](), dict[str, tuple[Filled, ...]]()
     for number in range(40):
         readings, truth = [], None
         agreed = draw.random() < 0.5
@@ -31,16 +32,16 @@ def kept_set(folder: Path, answers: Path, seed: int) -> LabelledSet:
             sure = draw.choice((0.2, 0.8))
             city = f"C{number if agreed else number * 2 + reading}"
             truth = city if agreed or (sure == 0.8 and draw.random() < 0.8) else truth
-            leaf: list[Any] = [json.dumps(city), sure, "copied", False, 0]
-            readings.append({"record": json.dumps({"city": city}), "leaves": {"/city": leaf}, "rows": {}, "lists": {}})
+            leaf = Leaf(json.dumps(city), sure, origin="copied", slot=0)
+            readings.append(Filled("", json.dumps({"city": city}), {"/city": leaf}, {}, 0, 0))
         lines.append({"file": f"{number}.txt", "truth": {"city": truth}})
-        kept.append({"file": f"{number}.txt", "readings": readings})
+        answered[f"{number}.txt"] = tuple(readings)
     folder.mkdir(parents=True)
     for line in lines:
         (folder / line["file"]).touch()
     (folder / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
-    for path, own in ((folder / "truth.jsonl", lines), (answers / f"{folder.name}.jsonl", kept)):
-        path.write_text("".join(json.dumps(line) + "\n" for line in own), encoding="utf-8")
+    (folder / "truth.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    keep(answers / f"{folder.name}.pickle", answered)
     return load_set(folder)
 
 

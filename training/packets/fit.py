@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +31,7 @@ from cinnabar.extraction.filling.packets.boundaries import (
     page_features,
 )
 from training.generator.generator import FAMILIES, make_example
+from training.kept import kept
 from training.packets.sheets import divided, draw_style, kinds_in, printed, sheet
 
 _EACH, _PACKETS = 16, 4000
@@ -166,14 +166,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="store the weights in the package")
     parser.add_argument("--cache", type=Path, help="a file that keeps the pages that were read")
     given = parser.parse_args()
-    if given.cache is not None and given.cache.is_file():
-        documents = pickle.loads(given.cache.read_bytes())
-    else:
-        kinds = kinds_in(given.data)
-        paged = [name for name, paths in kinds.items() if paths[0].suffix == ".pdf"]
-        documents = read_documents(given.data, divided([*kinds], paged)[0])
-        if given.cache is not None:
-            given.cache.write_bytes(pickle.dumps(documents))
+    kinds = kinds_in(given.data)
+    paged = [name for name, paths in kinds.items() if paths[0].suffix == ".pdf"]
+    documents = kept(given.cache, lambda: read_documents(given.data, divided([*kinds], paged)[0]))
     rng = Random("packets")
     packets = [packet(documents, rng) for _ in range(_PACKETS)]
     rows = [row for found, _ in packets for row in found]
