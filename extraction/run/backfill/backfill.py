@@ -22,7 +22,7 @@ from cinnabar.extraction.filling.cost_estimate import sample
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.filling.refilling import Known
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Item, Outstanding
+from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Outstanding
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, open_output
@@ -90,13 +90,11 @@ def begin_backfill(
         along = renamed_outcomes(store, outstanding.renamed, renames, assignment)
         # They have the key of this run, like all records of a backfill.
         settled = chain(outstanding.done, outstanding.lost, (replace(one, engine="") for one in along))
-        commits = Commits(assignment, progress, store, outstanding.names, fingerprint, about, settled)
-        items = outstanding.items
-        batches = stack.enter_context(Batches([one.input for one in items], assignment, parsers, store.out))
-        found = {one.name: one.found for one in items}
-        records = StoredRecords(store.out, found, since, chosen.below or 0.0)
+        commits = Commits(assignment, progress, store, [*outstanding.chosen], fingerprint, about, settled)
+        batches = stack.enter_context(Batches(outstanding.inputs, assignment, parsers, store.out))
+        records = StoredRecords(store.out, outstanding.chosen, since, chosen.below or 0.0)
         run = BatchedRun(assignment, commits, batches, known=records.known)
-        return Backfill(run.closing(stack), batches, records, outstanding, elsewhere)
+        return Backfill(run.closing(stack), records, outstanding, elsewhere)
 
 
 # The fewest and the most documents that an estimate fills, and of how many one; as many of them, all over the sample,
@@ -110,7 +108,6 @@ class Backfill:
     """A backfill that has begun, and what its estimate comes from; `elsewhere` counts records of other schemas."""
 
     run: BatchedRun
-    batches: Batches
     records: StoredRecords
     outstanding: Outstanding
     elsewhere: int
@@ -119,8 +116,8 @@ class Backfill:
         """Returns an estimate of the work from a few documents, which are read and filled but not stored."""
         work, changed = self.outstanding, self.records.changes.values()
         # Filling costs more than parsing: an estimate must not cost as much as the work.
-        most = max(_LEAST_TRIED, min(_MOST_TRIED, len(work.items) // _ONE_OF))
-        spread = sample(sorted(work.items, key=lambda item: item.found.characters), most)
+        most = max(_LEAST_TRIED, min(_MOST_TRIED, len(work.inputs) // _ONE_OF))
+        spread = sample(sorted(work.inputs, key=lambda one: work.chosen[one.path].characters), most)
         tokens, seconds, tried = 0, 0.0, 0
         if spread:
             # Parsers, model and the questions of a form start with the first document; that says nothing of the others.
@@ -131,13 +128,13 @@ class Backfill:
             tokens, seconds, tried = tokens + found[0], seconds + found[1], tried + len(part)
             if seconds > _ENOUGH:
                 break
-        times = len(work.items) / max(1, tried)
+        times = len(work.inputs) / max(1, tried)
         if tried:
             self.run.expect(seconds / tried)
         asked = {at: None for one in changed for at in one.asked_places}
         below = [f"values below {self.records.below:g}"] if self.records.below else []
         return BackfillEstimate(
-            documents=len(work.items),
+            documents=len(work.inputs),
             tokens=round(tokens * times),
             seconds=round(seconds * times, 1),
             asked=(*asked, *below),
@@ -149,16 +146,15 @@ class Backfill:
             renamed=len(work.renamed),
         )
 
-    def _try(self, items: Sequence[Item]) -> tuple[int, float]:
+    def _try(self, inputs: Sequence[Input]) -> tuple[int, float]:
         """Fills these documents without storing anything; returns the tokens of their texts and the seconds."""
         # Cold start: Torch takes a second.
         from cinnabar.extraction.filling.pipeline import run_batch
 
-        inputs = [item.input for item in items]
         # A run fetches the stored records of hundreds of documents at a time, so it is not counted.
         job, known = self.run.job, self.records.known(inputs)
         begun = time.perf_counter()
-        read = self.batches.parse(inputs)
+        read = self.run.batches.parse(inputs)
         run_batch([replace(one, known=own) for one, own in zip(read, known, strict=True)], job)
         seconds = time.perf_counter() - begun
         texts = [one.found.text for one in read if not isinstance(one.found, Exception)]

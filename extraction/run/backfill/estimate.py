@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Self
 
-from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
@@ -47,30 +45,16 @@ _KEPT = f"the record of the version before stays; {ELSEWHERE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A document to fill: its name in the run, its file or mail, and its record."""
-
-    name: str
-    content: Path | Content
-    found: LatestRecord
-
-    @property
-    def input(self) -> Input:
-        """Returns the document as an input of the run."""
-        return Input(self.name, self.content, self.found.document)
-
-
-@dataclass(frozen=True, slots=True)
 class Outstanding:
-    """The chosen records: their `names` in the run, outcomes of those `done` or `lost`, and `items` to fill.
+    """The chosen records by their names in the run, outcomes of those `done` or `lost`, and `inputs` to fill.
 
     `renamed` are the records that need no document.
     """
 
-    names: list[str]
+    chosen: dict[str, LatestRecord]
     done: list[Outcome] = field(default_factory=list)
     lost: list[Outcome] = field(default_factory=list)
-    items: list[Item] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
     renamed: list[LatestRecord] = field(default_factory=list)
 
     @classmethod
@@ -78,14 +62,14 @@ class Outstanding:
         cls, chosen: Sequence[LatestRecord], done: Done, document_lookup: DocumentLookup, renamed: Collection[str]
     ) -> Self:
         """Splits the chosen records; `done` and `renamed` hold the digests of documents that need not be read."""
-        self = cls([record.name for record in chosen])
-        for name, record in zip(self.names, chosen, strict=True):
+        self = cls({record.name: record for record in chosen})
+        for name, record in self.chosen.items():
             if is_done(done, record.document, name):
                 self.done.append(Outcome(name, "skipped", "done", digest=record.document))
             elif record.document in renamed:
                 self.renamed.append(record)
             elif (content := document_lookup.find(record.paths, record.document, record.size)) is not None:
-                self.items.append(Item(name, content, record))
+                self.inputs.append(Input(name, content, record.document))
             else:
                 self.lost.append(_lost(name, record, document_lookup))
         return self
