@@ -26,7 +26,7 @@ from cinnabar.extraction.store.files import (
     UNSTORED,
     WAITING,
     make_folder,
-    sync_folder,
+    sync,
     waited_lock,
     waiting_files,
     write_bytes,
@@ -159,7 +159,7 @@ def set_correction_aside(out: Path, entry: WaitingCorrection, path: str, why: Ex
     }
     write_bytes(out / UNSTORED / waiting.name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
     waiting.unlink(missing_ok=True)
-    sync_folder(out / WAITING)
+    sync(out / WAITING)
 
 
 def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
@@ -167,7 +167,7 @@ def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
     for entry in entries:
         (out / WAITING / f"{entry.identity}.json").unlink(missing_ok=True)
     if entries:
-        sync_folder(out / WAITING)
+        sync(out / WAITING)
 
 
 def _read(path: Path) -> WaitingCorrection:

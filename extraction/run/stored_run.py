@@ -154,7 +154,10 @@ class Run:
             with failures(f"{store.out}: the schema could not be stored"):
                 if own_text:
                     write_bytes(schema_path, own_text)
-            self._commit({"runs": self._run_row(None, {}, {})} | self._empty_tables())
+            # The schema's view has its columns from the first run on, also without a record.
+            there = self._store.files("data", source.fingerprint)
+            empty = {} if there else {f"data/{self._folder}": self._columns.schema.empty_table()}
+            self._commit({"runs": self._run_row(None, {}, {})} | empty)
 
     @property
     def id(self) -> str:
@@ -175,21 +178,6 @@ class Run:
                     f"{self._store.out}: holds records of the schema {source.name} with other column types,"
                     " written by another version of Cinnabar; choose another folder with --out"
                 )
-
-    def _empty_tables(self) -> dict[str, pa.Table]:
-        # A table without rows needs a file too, so that its view has the right columns.
-        fingerprint = self.key.schema_fingerprint
-        wanted = {
-            f"data/{self._folder}": ("data", fingerprint, self._columns.schema),
-            f"fields/{self._folder}": ("fields", fingerprint, tables.FIELDS),
-            "documents": ("documents", None, tables.DOCUMENTS),
-            "outcomes": ("outcomes", None, tables.OUTCOMES),
-        }
-        return {
-            folder: schema.empty_table()
-            for folder, (table, fingerprint, schema) in wanted.items()
-            if not self._store.files(table, fingerprint)
-        }
 
     @cached_property
     def _recorded_documents(self) -> set[str]:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
-from cinnabar.extraction.store.files import FolderLock, failures, make_folder, sync_folder, write_whole
+from cinnabar.extraction.store.files import FolderLock, failures, make_folder, sync, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import STATUSES
 from cinnabar.extraction.store.store import Store
@@ -86,7 +86,7 @@ def _move_unknown(out: Path, number: int) -> str:
     _copy(out, folder, [within(out, path) for path in paths])
     for path in paths:
         path.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        sync(path.parent)
     return within(out, folder)
 
 
@@ -106,7 +106,7 @@ def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:
             os.link(out / path, kept)
         except OSError:  # the file system has no links
             write_whole(kept, partial(shutil.copyfile, out / path))
-    sync_folder(folder)
+    sync(folder)
 
 
 def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Manifest:

@@ -56,20 +56,11 @@ def make_folder(path: Path) -> None:
         path = path.parent
     for folder in reversed(missing):
         folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+        sync(folder.parent)
 
 
-def sync_folder(path: Path) -> None:
-    """Syncs the entries of this folder to disk."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync_file(path: Path) -> None:
-    """Syncs the bytes of this file to disk."""
+def sync(path: Path) -> None:
+    """Syncs the bytes of this file, or the entries of this folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -88,13 +79,13 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     temporary = path.parent / f"{TEMPORARY}{writer}-{path.name}"
     try:
         write(temporary)
-        sync_file(temporary)
+        sync(temporary)
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -9,19 +9,24 @@ import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from cinnabar.errors import IncompleteFolder, RunError, UsageError
-from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync_folder, waiting_files, write_bytes
+from cinnabar.extraction.store.files import TEMPORARY, make_folder, sync, waiting_files, write_bytes
 from cinnabar.extraction.store.path_safety import check_batch_path, check_links, own_name
 from cinnabar.wording import with_noun
 
 _FORMAT = 1
-# A file's bytes and a batch's number are below this.
-_MOST = 10**15
+# A file's bytes and a batch's number are below 10**15.
+_Number = Annotated[int, Field(strict=True, ge=0, lt=10**15)]
+_Text = Annotated[str, Field(min_length=1)]
+_Digest = Annotated[str, AfterValidator(partial(own_name, "digest"))]
+_Time = Annotated[datetime, AfterValidator(lambda time: time if time.tzinfo else time.replace(tzinfo=UTC))]
 #: Numbers of batches, which have ten digits in names, are below this.
 MOST_BATCHES = 10**10
 FOLDER = "manifest"
@@ -53,9 +58,9 @@ class StoredFile:
 
     table: str
     path: str
-    rows: int
-    bytes: int
-    sha256: str
+    rows: _Number
+    bytes: _Number
+    sha256: _Digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +75,17 @@ class Manifest:
     and `counting` how many commits count with it, lost ones among them; both are 0 if an earlier version wrote it.
     """
 
-    number: int
-    level: int
-    created: datetime
-    schema_name: str
-    schema_fingerprint: str
+    number: _Number
+    level: _Number
+    created: _Time
+    schema_name: _Text
+    schema_fingerprint: _Digest
     files: tuple[StoredFile, ...]
-    replaces: tuple[int, ...] = ()
-    without: int = 0
-    behind: int = 0
-    after: int = 0
-    counting: int = 0
+    replaces: tuple[_Number, ...]
+    without: _Number = 0
+    behind: _Number = 0
+    after: _Number = 0
+    counting: _Number = 0
 
     @property
     def place(self) -> int:
@@ -101,6 +106,10 @@ class Manifest:
         """Returns a commit of now with these files in the place of this one; `other` are fields that differ."""
         new = Manifest(number, self.level, now(), self.schema_name, self.schema_fingerprint, files, (self.number,))
         return replace(new, **other)
+
+
+_MANIFEST = TypeAdapter(Manifest)
+_NUMBERS = TypeAdapter(tuple[_Number, _Number])
 
 
 class BrokenManifest(RunError):
@@ -138,56 +147,24 @@ def read(path: Path) -> Manifest:
     """
     try:
         content = orjson.loads(path.read_bytes())
-        if not isinstance(content, dict):
-            raise ValueError("expected a JSON object")
-        if content["format"] != _FORMAT:
+        if isinstance(content, dict) and content["format"] != _FORMAT:
             raise UsageError(
                 f"{path}: written by another version of Cinnabar (format {content['format']}, not {_FORMAT})"
             )
-        number = _number(content["number"], "number")
-        if number != number_of(path):
-            raise ValueError(f"says that it is number {number}")
-        created = datetime.fromisoformat(content["created"])
-        return Manifest(
-            number=number,
-            level=_number(content["level"], "level"),
-            created=created if created.tzinfo else created.replace(tzinfo=UTC),
-            schema_name=_text(content["schema_name"], "schema_name"),
-            schema_fingerprint=own_name("digest", content["schema_fingerprint"]),
-            files=tuple(_stored_file(entry, number) for entry in content["files"]),
-            replaces=tuple(_number(one, "replaces") for one in content["replaces"]),
-            **{name: _number(content.get(name, 0), name) for name in _LATER},
-        )
-    except KeyError as error:
-        raise BrokenManifest(path, f"{error} is missing") from error
-    except (ValueError, TypeError) as error:
+        manifest = _MANIFEST.validate_python(content)
+        if manifest.number != number_of(path):
+            raise ValueError(f"says that it is number {manifest.number}")
+        for file in manifest.files:
+            if file.table not in TABLES:
+                raise ValueError(f"expected a table of Cinnabar, got {file.table[:80]!r}")
+            # A path that the batch cannot have is never followed.
+            check_batch_path(file.path, file.table, manifest.name)
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False)
+        raise BrokenManifest(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    except (ValueError, KeyError) as error:
         raise BrokenManifest(path, str(error)) from error
-
-
-def _stored_file(entry: object, number: int) -> StoredFile:
-    """Returns the entry of a file; a path that the batch with this number cannot have is never followed."""
-    if not isinstance(entry, dict):
-        raise ValueError(f"expected a file of the batch, got {str(entry)[:80]}")
-    stored = StoredFile(**entry)
-    if stored.table not in TABLES:
-        raise ValueError(f"expected a table of Cinnabar, got {str(stored.table)[:80]!r}")
-    check_batch_path(stored.path, stored.table, batch_name(number))
-    _number(stored.rows, "rows")
-    _number(stored.bytes, "bytes")
-    own_name("digest", stored.sha256)
-    return stored
-
-
-def _number(value: object, name: str) -> int:
-    if type(value) is not int or not 0 <= value < _MOST:
-        raise ValueError(f"{name}: expected a number from 0 to {_MOST - 1:,}, got {str(value)[:80]!r}")
-    return value
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{name}: expected a text, got {str(value)[:80]!r}")
-    return value
+    return manifest
 
 
 def paths(out: Path) -> list[Path]:
@@ -267,7 +244,7 @@ def published(out: Path) -> tuple[int, int, list[Any]]:
     with contextlib.suppress(OSError, ValueError, TypeError):
         number, counting, *shown = orjson.loads((out / _PUBLISHED).read_bytes())
         if shown[:1] == [str(out.absolute())]:  # a copy may have begun before the snapshot
-            return _number(number, "number"), _number(counting, "counting"), shown
+            return (*_NUMBERS.validate_python((number, counting)), shown)
     return 0, 0, []
 
 
@@ -324,7 +301,7 @@ def sort_out(out: Path, commits: Sequence[Manifest]) -> None:
         name = f"{batch_name(number)}.json"
         (out / REPLACED / name).replace(out / FOLDER / name)
     if lost:
-        sync_folder(out / FOLDER)
+        sync(out / FOLDER)
 
 
 def live(manifests: Iterable[Manifest]) -> list[Manifest]:

@@ -311,7 +311,7 @@ class Store(Closing):
             files = tuple(self.write(folder, number, rows) for folder, rows in tables.items())
             behind = self._place_of(schema_fingerprint) if revises else 0
             self._commit(
-                Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files, behind=behind)
+                Manifest(number, 0, manifests.now(), schema_name, schema_fingerprint, files, (), behind=behind)
             )
 
     def _place_of(self, schema_fingerprint: str) -> int:

@@ -89,6 +89,12 @@ _LATEST = (
     "SELECT r.* FROM records AS r WHERE schema_name = ? AND latest"
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
 )
+# All paths at which a document was read, and the newest document of each path.
+_PATHS = (
+    "read AS (FROM outcomes WHERE document IS NOT NULL),"
+    " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
+    " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
+)
 
 
 def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
@@ -122,9 +128,7 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             source = _predicate(connection, out, name, chosen.where)
             wanted.append(f"document IN (SELECT document FROM {source})")
         sql = (
-            f"WITH latest AS ({_LATEST}), read AS (FROM outcomes WHERE document IS NOT NULL),"
-            " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
-            " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL)"
+            f"WITH latest AS ({_LATEST}), {_PATHS}"
             " SELECT document, r.path, paths, schema_fingerprint, r.run_id, coalesce(characters, 0),"
             " size, newest = document FROM latest AS r"
             f" LEFT JOIN {READ_BY} USING (document, schema_fingerprint, engine_fingerprint)"
@@ -283,9 +287,7 @@ def refused_documents(out: Path, name: str, source: str | None = None) -> list[L
         return []
     wanted, values = ("true", []) if source is None else of_source(source, out)
     sql = (
-        f"WITH decided AS ({_DECIDED}), read AS (FROM outcomes WHERE document IS NOT NULL),"
-        " paths AS (SELECT document, list(DISTINCT path ORDER BY path) AS paths FROM read GROUP BY ALL),"
-        " newest AS (SELECT path, arg_max(document, run_id) AS newest FROM read GROUP BY ALL),"
+        f"WITH decided AS ({_DECIDED}), {_PATHS},"
         " r AS (SELECT document, max(run_id) AS run_id, arg_max(place, run_id) AS place, arg_max(path, run_id) AS path"
         " FROM decided GROUP BY document)"
         " SELECT document, path, paths, r.run_id, newest = document"

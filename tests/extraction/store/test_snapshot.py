@@ -205,7 +205,8 @@ def test_a_schema_with_the_name_of_a_word_of_sql_needs_no_quotes(category):
         asked = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = ?"
         words = {row[0] for row in connection.execute(asked, [category]).fetchall()}
         # Before 2.0 DuckDB reserved "grant".
-        made = [Manifest(number, 0, now, word, word, (file,)) for number, word in enumerate(sorted({*words, "grant"}))]
+        every = sorted({*words, "grant"})
+        made = [Manifest(number, 0, now, word, word, (file,), ()) for number, word in enumerate(every)]
         named = view_names(made, reserved_words(connection))
         assert {*named.values()} == {*words, "grant"} and named["grant_"] == "grant"
         for view, word in named.items():
@@ -436,8 +437,8 @@ def test_each_list_has_a_row_with_its_length_and_its_confidence(out, workload):
         ("/lines/1", "0", "list"),
     ]
     (found,) = load_records(out, select(out, "bill", Selection(below=0.5))).values()
-    assert (found.record.lists, found.record.leaves) == (lists, leaves)
-    assert found.record.rows.items() >= {"/lines/0/0": 0.9, "/lines/0/1": 0.9}.items()
+    assert (found.lists, found.leaves) == (lists, leaves)
+    assert found.rows.items() >= {"/lines/0/0": 0.9, "/lines/0/1": 0.9}.items()
     assert select(out, "bill", Selection(below=0.3)) == []
 
 
