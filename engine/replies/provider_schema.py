@@ -10,7 +10,7 @@ are left out. A list with known rows becomes an object: its properties are the r
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cinnabar.schemas.automata.strings import json_text
@@ -54,12 +54,9 @@ class Wire:
             return pointer not in self.known
         if pointer not in self._above:
             return not (isinstance(node, ArrayNode) and node.index in self._counted)
-        if isinstance(node, ObjectNode):
-            below = (self.asks(p.node, f"{pointer}/{escape(p.name)}") for p in node.properties)
-            return bool(node.rest) or any(below)
         if isinstance(node, ChoiceNode):
             return False  # either all of a choice's values are known or none
-        return any(True for _ in self.rows(node, pointer))
+        return bool(self.lists(node, pointer)) or any(True for _ in self.members(node, pointer))
 
     def known_items(self, pointer: str) -> int:
         """Returns how many items of the array at this place are known, at least in part."""
@@ -68,19 +65,30 @@ class Wire:
         heads = (key[len(pointer) + 1 :].split("/")[0] for key in self.known if key.startswith(f"{pointer}/"))
         return max((int(head) + 1 for head in heads if head.isdecimal()), default=0)
 
-    def rows(self, node: ArrayNode, pointer: str) -> Iterator[tuple[int, Node]]:
-        """Yields the items of a known list that have something to ask, with their index."""
-        for at in range(self.known_items(pointer)):
-            part = node.prefix[at] if at < len(node.prefix) else node.item
-            if part is not None and self.asks(part, f"{pointer}/{at}"):
-                yield at, part
+    def places(self, node: ObjectNode | ArrayNode, pointer: str) -> Iterator[tuple[str, Node, str]]:
+        """Yields name, node and pointer of each property, known item or prefix item, whose name is its index."""
+        if isinstance(node, ObjectNode):
+            parts: Iterable[tuple[str, Node | None]] = ((place.name, place.node) for place in node.properties)
+        else:
+            known = range(self.known_items(pointer) or len(node.prefix))
+            parts = ((str(at), node.prefix[at] if at < len(node.prefix) else node.item) for at in known)
+        for name, part in parts:
+            if part is not None:
+                yield name, part, f"{pointer}/{escape(name)}"
 
-    def members(self, node: ObjectNode, pointer: str) -> Iterator[tuple[str, Node, str]]:
-        """Yields name, node and pointer of each property that the schema asks for."""
-        for place in node.properties:
-            below = f"{pointer}/{escape(place.name)}"
-            if self.asks(place.node, below):
-                yield place.name, place.node, below
+    def members(self, node: ObjectNode | ArrayNode, pointer: str) -> Iterator[tuple[str, Node, str]]:
+        """Yields the places that the schema asks for."""
+        return (place for place in self.places(node, pointer) if self.asks(place[1], place[2]))
+
+    def lists(self, node: ObjectNode | ArrayNode, pointer: str) -> list[tuple[str, ArrayNode]]:
+        """Returns the lists beside these places, by name: of open properties, and of the items behind prefix items."""
+        if isinstance(node, ObjectNode):
+            return list(zip(open_names(node), node.rest, strict=True))
+        return [] if node.item is None or self.known_items(pointer) else [(MORE, node)]
+
+    def is_list(self, node: Node, pointer: str) -> bool:
+        """Returns whether the schema has a list for this node, rather than an object of places."""
+        return isinstance(node, ArrayNode) and not node.prefix and not self.known_items(pointer)
 
     def answer(self, record: Any) -> str | None:
         """Returns the answer that says this record; None if the schema asks for rows of a known list."""
@@ -129,30 +137,21 @@ class Wire:
         if isinstance(node, ChoiceNode):
             branches = [self._node(branch, pointer) for branch in node.branches]
             return _with_note({"anyOf": [*branches, {"type": "null"}]}, node.title, node.description)
-        if isinstance(node, ArrayNode):
-            return self._array(node, pointer)
-        properties = {name: self._node(part, below) for name, part, below in self.members(node, pointer)}
-        for name, rest in zip(open_names(node), node.rest, strict=True):
-            assert rest.key is not None and rest.item is not None
-            pair = {"name": _slot(rest.key), "value": self._node(rest.item, f"{pointer}/*", True)}
-            properties[name] = {"type": "array", "items": _object(pair)}
+        if isinstance(node, ArrayNode) and self.is_list(node, pointer):
+            return _with_note(self._list(node, pointer), node.title, node.description)
+        known = isinstance(node, ArrayNode) and self.known_items(pointer) > 0
+        properties = {name: self._node(part, below, known) for name, part, below in self.members(node, pointer)}
+        properties |= {name: self._list(rest, pointer) for name, rest in self.lists(node, pointer)}
         schema = _with_note(_object(properties), node.title, node.description)
-        if not there:
+        if isinstance(node, ObjectNode) and not there:
             schema["type"] = ["object", "null"]
         return schema
 
-    def _array(self, node: ArrayNode, pointer: str) -> dict[str, Any]:
-        if self.known_items(pointer):
-            rows = self.rows(node, pointer)
-            asked = {str(at): self._node(part, f"{pointer}/{at}", True) for at, part in rows}
-            return _with_note(_object(asked), node.title, node.description)
-        items = None if node.item is None else self._node(node.item, f"{pointer}/*", True)
-        if not node.prefix:
-            return _with_note({"type": "array", "items": items or {"type": "null"}}, node.title, node.description)
-        first = {str(at): self._node(part, f"{pointer}/{at}") for at, part in enumerate(node.prefix)}
-        if items is not None:
-            first[MORE] = {"type": "array", "items": items}
-        return _with_note(_object(first), node.title, node.description)
+    def _list(self, node: ArrayNode, pointer: str) -> dict[str, Any]:
+        item = {"type": "null"} if node.item is None else self._node(node.item, f"{pointer}/*", True)
+        if node.key is not None:
+            item = _object({"name": _slot(node.key), "value": item})
+        return {"type": "array", "items": item}
 
 
 def open_names(node: ObjectNode) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.engine.replies.provider_schema import MORE, Wire, expected_values, open_names
+from cinnabar.engine.replies.provider_schema import Wire, expected_values
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within
@@ -34,28 +34,24 @@ class AnswerReader:
         """Reads the answer for this node; `pointer` is its JSON pointer in the record."""
         if isinstance(node, Slot):
             self._slot(node, answer, pointer, row)
-        elif isinstance(node, ObjectNode):
-            self._object(node, answer, pointer, row)
         elif isinstance(node, ChoiceNode):
             self._choice(node, answer, pointer, row)
+        elif isinstance(node, ArrayNode) and self.wire.is_list(node, pointer):
+            self._items(node, answer, pointer, row)
         else:
-            self._array(node, answer, pointer, row)
+            self._places(node, answer, pointer, row)
 
     def lay_out_known(self, node: Node, pointer: str, row: int) -> None:
         """Lays out the known rows of a node of which nothing is asked."""
-        if isinstance(node, ObjectNode):
-            for place in node.properties:
-                self.lay_out_known(place.node, f"{pointer}/{escape(place.name)}", row)
-        elif isinstance(node, ChoiceNode):
+        if isinstance(node, ChoiceNode):
             known = {at for at in self.wire.known if lies_within(at, pointer)}
             for option, branch in zip(node.selector.options, node.branches, strict=True):
                 if known and known == set(slot_pointers(branch, pointer)):
                     self.taken.texts[node.selector.index, row] = node.selector, option
                     return
-        elif isinstance(node, ArrayNode):
-            for at in range(self.wire.known_items(pointer)):
-                part, below = self._item(node, at, row)
-                self.lay_out_known(part, f"{pointer}/{at}", below)
+        elif not isinstance(node, Slot):
+            for name, part, below in self.wire.places(node, pointer):
+                self.lay_out_known(part, below, self._item_row(node, name, row))
 
     def _problem(self, pointer: str, wanted: str, answer: Any) -> None:
         self.taken.problems.append(f"{pointer or '/'}: expected {wanted}, got {shorten_answer(answer)}")
@@ -73,24 +69,23 @@ class AnswerReader:
         else:
             self.taken.texts[slot.index, row] = slot, text
 
-    def _object(self, node: ObjectNode, answer: Any, pointer: str, row: int) -> None:
-        members = list(self.wire.members(node, pointer))
-        opened = open_names(node)
-        names = [*(name for name, _, _ in members), *opened]
-        if not self._has(answer, names, pointer):
+    def _places(self, node: ObjectNode | ArrayNode, answer: Any, pointer: str, row: int) -> None:
+        members = [name for name, _, _ in self.wire.members(node, pointer)]
+        lists = self.wire.lists(node, pointer)
+        if not self._has(answer, [*members, *(name for name, _ in lists)], pointer):
             return
         answered = answer or {}
-        for name, part, below in members:
-            if name in answered:
-                self.read(part, answered[name], below, row)
+        for name, part, below in self.wire.places(node, pointer):
+            own = self._item_row(node, name, row)
+            if name in members:
+                self.read(part, answered.get(name), below, own)
             else:
-                self.lay_out_known(part, below, row)
-        for place in node.properties:
-            if place.name not in names:
-                self.lay_out_known(place.node, f"{pointer}/{escape(place.name)}", row)
-        for name, rest in zip(opened, node.rest, strict=True):
-            if answered:
-                self._open(rest, answered.get(name), pointer, row)
+                self.lay_out_known(part, below, own)
+        for name, rest in lists:
+            if rest is node:
+                self._items(rest, answered.get(name), pointer, row)
+            else:
+                self._open(rest, answered.get(name, []), pointer, row)
 
     def _has(self, answer: Any, names: list[str], pointer: str) -> bool:
         """Returns whether the answer is null or an object; notes missing and undeclared properties."""
@@ -133,48 +128,23 @@ class AnswerReader:
         self.taken.rows, self.taken.texts = best.rows, best.texts
         self.taken.problems += best.problems
 
-    def _array(self, node: ArrayNode, answer: Any, pointer: str, row: int) -> None:
-        if self.wire.known_items(pointer):
-            self._read_known_items(node, answer, pointer, row)
-            return
-        more, begin = answer, 0
-        if node.prefix:
-            names = [str(at) for at in range(len(node.prefix))]
-            if not self._has(answer, [*names, MORE] if node.item is not None else names, pointer):
-                return
-            items = answer or {}
-            for at, part in enumerate(node.prefix):
-                self.read(part, items.get(str(at)), f"{pointer}/{at}", row)
-            more, begin = items.get(MORE), len(node.prefix)
+    def _items(self, node: ArrayNode, more: Any, pointer: str, row: int) -> None:
         if more is None:
             return
         if not isinstance(more, list):
             self._problem(pointer, "a list", more)
             return
+        begin = len(node.prefix)
         if node.max_items is not None and begin + len(more) > node.max_items:
             self._problem(pointer, f"at most {node.max_items} items", f"{begin + len(more)} items")
             return
-        for at, item in enumerate(more if node.item is not None else [], begin):
-            part, below = self._item(node, at, row)
-            self.read(part, item, f"{pointer}/{at}", below)
+        if node.item is not None:
+            for at, item in enumerate(more, begin):
+                self.read(node.item, item, f"{pointer}/{at}", self._row(node, row))
 
-    def _read_known_items(self, node: ArrayNode, answer: Any, pointer: str, row: int) -> None:
-        rows = dict(self.wire.rows(node, pointer))
-        if not self._has(answer, [str(at) for at in rows], pointer):
-            return
-        for at in range(self.wire.known_items(pointer)):
-            part, below = self._item(node, at, row)
-            if at in rows:
-                self.read(part, (answer or {}).get(str(at)), f"{pointer}/{at}", below)
-            else:
-                self.lay_out_known(part, f"{pointer}/{at}", below)
-
-    def _item(self, node: ArrayNode, at: int, row: int) -> tuple[Node, int]:
-        """Returns an item's node and row: a new row, except for prefix items."""
-        if at < len(node.prefix):
-            return node.prefix[at], row
-        assert node.item is not None
-        return node.item, self._row(node, row)
+    def _item_row(self, node: ObjectNode | ArrayNode, name: str, row: int) -> int:
+        """Returns the row of a place: that of its node, but for an item of a list without a place of its own."""
+        return row if isinstance(node, ObjectNode) or int(name) < len(node.prefix) else self._row(node, row)
 
     def _row(self, array: ArrayNode, parent: int) -> int:
         self.taken.rows.append((array.index, parent))
