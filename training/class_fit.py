@@ -1,12 +1,12 @@
 """Fits the weights by which described options are compared with a document, and judges them set by set.
 
-    .venv/bin/python -m training.class_fit ../shared/data --write
+    .venv/bin/python -m training.class_fit ../shared/data
 
 Two fits: which option is right, and whether a choice has a value at all. Documents come from sets that train, those
 that the weights did not see, and from the generated families that no weights were trained on. A choice has no value
 where the right options were taken away, where the document belongs to another set than the choice, and where the
-options are kinds of document and the own kind is not among them. Each set is judged by a fit on the others. --write
-stores the weights in the configuration of the rule (engine/models/reader/priors/config.py).
+options are kinds of document and the own kind is not among them. Each set is judged by a fit on the others. The printed
+weights belong into the configuration of the rule, `DescribedOptionsConfig`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from cinnabar.engine.models.reader.inputs.questions import plain_words
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.memory.passage import Memory
 from cinnabar.engine.models.reader.model import ExtractiveReader
-from cinnabar.engine.models.reader.priors import config as rules
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, DescribedOptionsConfig, PriorConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.described_options import OptionComparer
@@ -320,21 +319,10 @@ def _cells(some: list[tuple[bool, bool, bool, float]]) -> list[str]:
     ]  # fmt: skip
 
 
-def write(config: DescribedOptionsConfig, path: Path) -> None:
-    """Replaces the weights of `DescribedOptionsConfig` in its source file."""
-    source = path.read_text(encoding="utf-8")
-    before, mark, rest = source.partition(f"class {DescribedOptionsConfig.__name__}:")
-    own, end, after = rest.partition("\n@dataclass")
-    for name in DescribedOptionsConfig.__dataclass_fields__:
-        own = re.sub(rf"^    {name}: float = .*$", f"    {name}: float = {getattr(config, name)}", own, flags=re.M)
-    path.write_text(before + mark + own + end + after, encoding="utf-8")
-
-
 def main() -> None:
-    """Fits, judges, and stores the weights with --write."""
+    """Fits, judges, and prints the weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path, help="labelled sets, or folders of them; only those that train")
-    parser.add_argument("--write", action="store_true", help="store the weights")
     asked = parser.parse_args()
     trains = load_recipe().sets
     sets = [one for path in asked.sets for one in find_sets(path) if one.name in trains]
@@ -346,8 +334,6 @@ def main() -> None:
     print(f"model {model.fingerprint}", end="\n\n")
     print(judged(data), end="\n\n")
     print("\n".join(f"{name}: {getattr(config, name)}" for name in DescribedOptionsConfig.__dataclass_fields__))
-    if asked.write:
-        write(config, Path(rules.__file__))
 
 
 if __name__ == "__main__":
