@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import Bar
-from cinnabar.apps.cli.options import RUN_OPTIONS, AsJson, FromOption, OnOption, OutOption, plan_of, takes_options
+from cinnabar.apps.cli.lazy_commands import AsJson
+from cinnabar.apps.cli.options import RUN_OPTIONS, FromOption, OnOption, OutOption, plan_of, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
 from cinnabar.engine.models.remote.serving import is_remote
 from cinnabar.errors import UsageError

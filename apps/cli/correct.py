@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.console import short, standard_output, table
-from cinnabar.apps.cli.options import AsJson, OutOption, StoredDocument
+from cinnabar.apps.cli.lazy_commands import Answer
+from cinnabar.apps.cli.options import OutOption, StoredDocument
 from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
@@ -52,8 +53,7 @@ def correct(
         _Texts, typer.Option(metavar="PAGE:SCHEMA", help="Of a packet: the schema of the document that begins there.")
     ] = None,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Correct the record of a document; later runs and backfills keep what you say.
 
     --set, --absent, --accept and --undo may be given several times. All changes count or none: a record that would
@@ -82,17 +82,15 @@ def correct(
     if of_packet:
         if schema is not None:
             raise UsageError("--schema: expected --kind PAGE:SCHEMA in its place, for a document of a packet")
-        _correct_packet(out, document, split, join, turn, kind, who, as_json)
+        yield from _correct_packet(out, document, split, join, turn, kind, who)
         return
     warn_of_unread(out)
     digest, name = record_named(out, document, schema)
     changes, read = _as_meant(out, digest, name, changes)
     reviewed = _correct_record(out, digest, name, changes, undo, who)
-    if as_json:
-        print(json.dumps(reviewed.as_json, ensure_ascii=False))
-    else:
-        _print(reviewed, len(waiting_corrections(out)))
-        print(harmless("\n".join(read)), end="\n" * bool(read))
+    yield reviewed.as_json
+    _print(reviewed, len(waiting_corrections(out)))
+    print(harmless("\n".join(read)), end="\n" * bool(read))
 
 
 def _as_meant(out: Path, digest: str, schema: str, changes: Sequence[Change]) -> tuple[list[Change], list[str]]:
@@ -134,8 +132,8 @@ def _correct_record(
 
 
 def _correct_packet(
-    out: Path, packet: str, split: _Pages, join: _Pages, turn: _Texts, kind: _Texts, who: str | None, as_json: bool
-) -> None:
+    out: Path, packet: str, split: _Pages, join: _Pages, turn: _Texts, kind: _Texts, who: str | None
+) -> Answer:
     """Corrects where the documents of a packet begin, if anything is said, and shows it."""
     # Cold start: modules of models take .2 s.
     from cinnabar.extraction.maintenance.packets import amend, packet_around
@@ -151,9 +149,7 @@ def _correct_packet(
         except ValueError as error:
             raise UsageError("--turn, --kind: expected a page, a colon, and degrees or a schema") from error
         shown = amend(out, shown, said, who or getpass.getuser())
-    if as_json:
-        print(json.dumps(shown.as_json()))
-        return
+    yield shown.as_json()
     rows = [(str(part).removeprefix("pages="), f"{sure:.2f}") for part, sure in shown.parts()]
     standard_output().print(table(("pages", "probability"), rows))
     if shown.sheets:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
-from cinnabar.apps.cli.options import AsJson, ModelOption, plan_of, takes_options
+from cinnabar.apps.cli.lazy_commands import Answer
+from cinnabar.apps.cli.options import ModelOption, plan_of, takes_options
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.request import Metered
 from cinnabar.errors import UsageError
@@ -67,9 +68,8 @@ def evaluate(
     beside_constant: _BesideConstant = False,
     predictions: _Predictions = None,
     without: _Rules = None,
-    as_json: AsJson = False,
     **run_options: Any,
-) -> None:
+) -> Answer:
     """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
 
     If the model does not find a value that the schema demands, its best guess counts. Over several sets the
@@ -94,11 +94,8 @@ def evaluate(
     if predictions is not None:
         _write(predictions, predicted)
     summary = summarise({one.name: score_set(one, predicted[one.name]) for one in chosen})
-    if as_json:
-        print(json.dumps(summary))
-    else:
-        beside = {one.name: best_constant_of(one)["f1"] for one in chosen} if beside_constant else {}
-        print_figures(summary, beside)
+    yield summary
+    print_figures(summary, {one.name: best_constant_of(one)["f1"] for one in chosen} if beside_constant else {})
 
 
 def select_sets(paths: Sequence[Path], limit: int | None = None) -> list[LabelledSet]:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
+from cinnabar.apps.cli.lazy_commands import AsJson
 from cinnabar.apps.cli.options import (
     RUN_OPTIONS,
-    AsJson,
     Documents,
     OnOption,
     OutOption,

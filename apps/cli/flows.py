@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.lazy_commands import group_of
+from cinnabar.apps.cli.lazy_commands import Answer, group_of
 from cinnabar.apps.cli.login import log_in_to_mailbox
 from cinnabar.apps.cli.options import (
     RUN_OPTIONS,
-    AsJson,
     Documents,
     OnOption,
     OutOption,
@@ -60,9 +58,8 @@ def serve_schedule(
     every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
     timezone: _Zone = None,
     password_block: _PasswordBlock = None,
-    as_json: AsJson = False,
     **run_options: Any,
-) -> None:
+) -> Answer:
     """Run `extract` on a schedule on this machine, until stopped, without a work pool or worker.
 
     Without a schedule it runs on demand from Prefect's UI. The server is that of PREFECT_API_URL, else one on
@@ -89,8 +86,7 @@ def serve_schedule(
             parameters["password_block"] = password_block
             with ExitStack() as connections:
                 gather(parse_locations(paths, secret(password_block)), out, connections)
-        if as_json:
-            print(json.dumps({"name": name, "url": url, "schedule": schedule_text(every, cron)}), flush=True)
+        yield {"name": name, "url": url, "schedule": schedule_text(every, cron)}
         print_notice(f"{name}: {schedule_text(every, cron)}; see {url.removesuffix('/api')}, stop with Ctrl-C")
         mark_killed_runs()
         end_dead_runs(name)

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson, StoredDocument
+from cinnabar.apps.cli.lazy_commands import AsJson
+from cinnabar.apps.cli.options import StoredDocument
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.inputs import file_of
 from cinnabar.extraction.maintenance.forgetting import Forgotten

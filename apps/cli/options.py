@@ -125,7 +125,6 @@ StoredDocument = Annotated[
     str,
     typer.Argument(metavar="DOCUMENT", help="Its path, the end of it, or the start of its digest."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
 
 
 def takes_options(*names: str) -> Callable[[Function], Function]:

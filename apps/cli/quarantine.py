@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
 from typing import Annotated
@@ -10,8 +9,8 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
-from cinnabar.apps.cli.lazy_commands import group_of
-from cinnabar.apps.cli.options import AsJson, FromOption, OutOption
+from cinnabar.apps.cli.lazy_commands import Answer, group_of
+from cinnabar.apps.cli.options import FromOption, OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.filling.model_sources import model_source
@@ -47,7 +46,7 @@ _Codes = Annotated[
 
 
 @quarantine_app.command("list")
-def list_held(out: OutOption, documents: _HeldDocuments = None, codes: _Codes = None, as_json: AsJson = False) -> None:
+def list_held(out: OutOption, documents: _HeldDocuments = None, codes: _Codes = None) -> Answer:
     """List the documents in quarantine, with reasons.
 
     \b
@@ -56,9 +55,7 @@ def list_held(out: OutOption, documents: _HeldDocuments = None, codes: _Codes = 
       cinnabar quarantine list --out tables --code missing --json
     """
     listed = held_documents(out, documents or (), codes or ())
-    if as_json:
-        print(json.dumps([asdict(one) for one in listed], ensure_ascii=False))
-        return
+    yield [asdict(one) for one in listed]
     console = standard_output()
     rows = [(one.path, one.schema_name, one.code, one.detail) for one in listed]
     console.print(table(("path", "schema", "code", "detail"), rows))
@@ -75,8 +72,7 @@ def retry(
         str, typer.Option(metavar="M", help="`default`, or the folder of a model.")
     ] = "default",
     others: FromOption = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Read documents in quarantine again, with the schema and the options of the run that held them.
 
     Files are read from their stored paths, mails from their mailboxes; the password of an IMAP mailbox is read
@@ -92,9 +88,7 @@ def retry(
     source = model_source(model, folder_settings().device)
     with Bar() as bar:
         done = again(out, chosen, source, bar, parse_locations(others or []))
-    if as_json:
-        print(json.dumps({"runs": [asdict(run) for run in done.runs], "gone": [*done.gone]}))
-        return
+    yield {"runs": [asdict(run) for run in done.runs], "gone": [*done.gone]}
     for missing in done.gone.values():
         print(harmless(f"{missing}, nothing was done; {ELSEWHERE}"))
     for run in done.runs:
@@ -113,8 +107,7 @@ def release(
         list[str] | None,
         typer.Option("--field", metavar="F", help="Write what was found at this pointer though it is not likely."),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Release rejected records as they are, flagged `released`, without any model.
 
     A record that breaks its schema stays in quarantine, and so does a document without a record. A value that the
@@ -129,9 +122,7 @@ def release(
     if not (documents or codes or every):
         raise UsageError("release: expected documents, --code or --all, got none of them")
     done = let_through(out, held_documents(out, documents or (), codes or ()), fields or ())
-    if as_json:
-        print(json.dumps(asdict(done), ensure_ascii=False))
-        return
+    yield asdict(done)
     for path, reason in done.refused.items():
         print(harmless(f"{path}: {reason}"))
     print(f"{len(done.released)} released, {len(done.refused)} stay in quarantine")

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cinnabar.apps.cli.console import standard_output, table
+from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.options import OutOption, StoredDocument
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
@@ -37,8 +38,7 @@ def warn_of_unread(out: Path) -> None:
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
     out: OutOption,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, one object for each row.")] = False,
-) -> None:
+) -> Answer:
     """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
 
     \b
@@ -48,9 +48,7 @@ def sql(
       cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
     """
     answer = ask(out, query)
-    if as_json:
-        print(json.dumps(as_objects(answer), ensure_ascii=False, allow_nan=False))
-        return
+    yield as_objects(answer)
     console = standard_output()
     console.print(table(answer.columns, answer.rows))
     console.print(with_noun(len(answer.rows), "row"))

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from cinnabar.apps.cli.options import AsJson, OutOption
+from cinnabar.apps.cli.lazy_commands import AsJson
+from cinnabar.apps.cli.options import OutOption
 from cinnabar.apps.review.server import serve_review
 from cinnabar.errors import UsageError
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from cinnabar.apps.cli.console import PAGE_WIDTH, standard_output, table
-from cinnabar.apps.cli.lazy_commands import group_of
-from cinnabar.apps.cli.options import AsJson
+from cinnabar.apps.cli.lazy_commands import Answer, group_of
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
@@ -32,7 +30,7 @@ schema_app = group_of(
 
 
 @schema_app.command("list")
-def list_schemas(as_json: AsJson = False) -> None:
+def list_schemas() -> Answer:
     """List the schemas of the library, with their fields.
 
     \b
@@ -50,9 +48,7 @@ def list_schemas(as_json: AsJson = False) -> None:
         for name, schema in zip(LIBRARY, sources, strict=True)
         if isinstance(schema, dict)
     ]
-    if as_json:
-        print(json.dumps(listed, ensure_ascii=False))
-        return
+    yield listed
     rows = [(one["name"], one["description"], ", ".join(one["fields"])) for one in listed]
     standard_output().print(table(("name", "for", "fields"), rows))
 
@@ -66,8 +62,7 @@ def check_schema(
             help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class.",
         ),
     ],
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Show the fields that a schema asks for, what a missing value becomes, and what is not promised.
 
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
@@ -82,9 +77,7 @@ def check_schema(
     compiled = compile_schema(source.schema)
     Validator(source)
     report = report_of_schema(source, compiled)
-    if as_json:
-        print(json.dumps(report, ensure_ascii=False))
-        return
+    yield report
     console = standard_output(PAGE_WIDTH)
     fields = [(field["name"], field["asked"], field["otherwise"]) for field in report["fields"]]
     console.print(table(("field", "asks for", "if it is missing"), fields, report["name"]))

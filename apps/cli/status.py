@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.apps.cli.options import AsJson, OutOption, setting
+from cinnabar.apps.cli.lazy_commands import Answer, AsJson
+from cinnabar.apps.cli.options import OutOption, setting
 from cinnabar.apps.cli.results import warn_of_unread
 from cinnabar.extraction.maintenance.verification import verify as check
 from cinnabar.extraction.run.report.reports import write_report
@@ -66,8 +67,7 @@ def status(
 def runs(
     out: OutOption,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="The last N runs only.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """List the runs of a folder, the last one first, with their time (UTC), schema, models and counts.
 
     \b
@@ -83,10 +83,8 @@ def runs(
         f" FROM runs WHERE {MODEL_RUN} ORDER BY run_id DESC LIMIT {limit or 'NULL'}"
     )
     answer = query(out, sql)
-    if as_json:
-        print(json.dumps(as_objects(answer)))
-    else:
-        standard_output().print(table(answer.columns, answer.rows))
+    yield as_objects(answer)
+    standard_output().print(table(answer.columns, answer.rows))
 
 
 @status_app.command()
@@ -94,8 +92,7 @@ def report(
     out: OutOption,
     run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run's id; by default the last one.")] = None,
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Write the report of a run anew: its outcomes, quarantine and fields, and the shares of earlier runs.
 
     Each run leaves its report as DIR/reports/RUN.html, one file without a script that fetches nothing. A new one
@@ -108,17 +105,14 @@ def report(
     """
     run_id = run or _last_run(out)
     written = write_report(out, run_id, to)
-    if as_json:
-        print(json.dumps({"run_id": run_id, "report": str(written)}))
-        return
+    yield {"run_id": run_id, "report": str(written)}
     print(harmless(str(written)))
 
 
 def verify(
     out: OutOption,
     clean: Annotated[bool, typer.Option("--clean", help="Remove the files that dead runs left behind.")] = False,
-    as_json: AsJson = False,
-) -> int:
+) -> Answer:
     """Check every file against its manifest and every record against its schema.
 
     A broken file is reported and moved with its batch to DIR/aside; the next run fills its documents again.
@@ -130,9 +124,7 @@ def verify(
       cinnabar verify --out tables --clean
     """
     checked = check(out, clean)
-    if as_json:
-        print(json.dumps(asdict(checked)))
-        return 1 if checked.problems else 0
+    yield asdict(checked)
     for problem in checked.problems:
         print(harmless(f"{problem.path}: {problem.detail}"))
     for name in checked.aside:
