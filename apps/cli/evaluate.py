@@ -206,11 +206,9 @@ def print_figures(summary: dict[str, Any], constant: Mapping[str, float]) -> Non
     each = {name: figures | {"constant": constant.get(name)} for name, figures in summary["sets"].items()}
     if len(each) > 1:
         each["mean"] = summary | mean
-    rows = [[name, figures["documents"], *map(figures.get, shown)] for name, figures in each.items()]
-    standard_output().print(table(("set", "documents", *shown), rows))
-    if with_rows := {name: figures for name, figures in each.items() if "rows" in figures}:
-        rows = [[name, *map(figures.get, _OF_ROWS)] for name, figures in with_rows.items()]
-        standard_output().print(table(("set", *_OF_ROWS), rows))
-    if any(figures.get("ece") is not None for figures in each.values()):
-        rows = [[name, *map(figures.get, _OF_CONFIDENCE)] for name, figures in each.items()]
-        standard_output().print(table(("set", *_OF_CONFIDENCE), rows))
+    with_rows = {name: figures for name, figures in each.items() if "rows" in figures}
+    sure = each if any(figures.get("ece") is not None for figures in each.values()) else {}
+    for columns, sets in ((("documents", *shown), each), (_OF_ROWS, with_rows), (_OF_CONFIDENCE, sure)):
+        if sets:
+            rows = [[name, *map(figures.get, columns)] for name, figures in sets.items()]
+            standard_output().print(table(("set", *columns), rows))

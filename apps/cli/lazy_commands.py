@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache, partial
@@ -118,20 +118,22 @@ def _load_command(name: str, entry: CommandEntry) -> TyperCommand | TyperGroup:
         around.command(name)(target)
     group = typer.main.get_command(around)
     assert isinstance(group, TyperGroup)
-    return _refined(group.commands[name], name, group.params)
+    command = group.commands[name]
+    assert isinstance(command, TyperCommand | TyperGroup)
+    _refine(command, name, group.params)
+    return command
 
 
-def _refined(command: Any, name: str, options: list[Any]) -> Any:
-    """Returns a command, or a group with all of its commands, that checks its paths and has these options."""
+def _refine(command: Any, name: str, options: Sequence[Any]) -> None:
+    """Has a command, and all commands of a group, check their paths, and gives them these options."""
     inner = getattr(command, "commands", {})
     for each, one in inner.items():
-        _refined(one, f"{name} {each}", options)
+        _refine(one, f"{name} {each}", options)
     own = {one.name for one in command.params}
     if not inner:
         left_out = own | ({"quiet"} if name in SHOWING else set())
         command.params += [one for one in options if one.name not in left_out]
     command.callback = partial(_run, command.callback, "as_json" in own)
-    return command
 
 
 def _run(

@@ -249,6 +249,7 @@ def test_a_login_in_a_secret_block_is_replaced_there() -> None:
         (["--cron", "at two"], "--cron: expected five fields"),
         (["--timezone", "Mars/Olympus", "--cron", "0 2 * * *"], "--timezone: expected a name such as"),
         (["--model", "nowhere"], "nowhere"),
+        (["--related", "7"], "--related: expected 0 to 1, got 7"),
         (["--cron", "0 2 * * *"], "http://127.0.0.1:1/api: no Prefect server answers there"),
     ],
 )
