@@ -44,6 +44,7 @@ def test_runs_are_listed_with_their_models_the_last_one_first(done: Path, capsys
     [
         (["status", "--json", "report"], "expected --out and --json after `report`"),
         (["verify"], "no results"),
+        (["forget", "a.txt", "--yes"], "no results"),
         (["quarantine", "release"], "--code or --all"),
         (["export", "note"], "csv, json, jsonl, parquet, xlsx"),
         (["export", "note", "--sql", "select 1", "--format", "csv"], "name of a view, or --sql"),

@@ -146,12 +146,6 @@ def test_a_folder_that_a_run_writes_to_is_refused(out, workload):
     assert query(out, "SELECT count(*) FROM note").rows == [(5,)]
 
 
-def test_a_folder_without_results_is_refused_and_stays_empty(tmp_path):
-    with pytest.raises(UsageError, match="no results"):
-        forget(tmp_path, "a.txt")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_merged_batches_and_their_sources_lose_the_document(out, workload):
     workload.work(out)
     compact(out)

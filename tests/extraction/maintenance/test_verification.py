@@ -187,11 +187,6 @@ def test_a_folder_is_checked_but_not_changed_during_a_run(out, workload):
     assert len(check(out).problems) == 1
 
 
-def test_a_folder_without_results_is_wrong_use(tmp_path):
-    with pytest.raises(UsageError, match="no results"):
-        verify(tmp_path)
-
-
 def test_files_set_aside_twice_are_kept_twice(out, workload):
     for _ in range(2):
         workload.work(out)
