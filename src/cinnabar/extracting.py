@@ -91,8 +91,7 @@ def extract(
     A document that cannot be read raises nothing: it is one of the table's `failures`. Raises UsageError before any
     document is read if the arguments are wrong, and RunError if the run fails; the same call with `out` continues it.
     """
-    run = _Run(paths, _plan(schema, out, options), progress)
-    return run.table(run.progress)
+    return _Run(paths, _plan(schema, out, options), progress).table()
 
 
 @overload
@@ -136,17 +135,15 @@ class _Run:
         self.reader = Reader[Any](self._assignment.source.model)
         if not isinstance(progress, bool) and not callable(progress):
             raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
-        self.progress = (
-            NoProgress() if progress is False else _ShownProgress(_make_printer() if progress is True else progress)
-        )
+        self.progress = _Progress(progress)
         self._locations, self._out, self._plan = locations_of(paths), plan.out, plan
 
-    def table(self, progress: NoProgress) -> Table[Any]:
+    def table(self) -> Table[Any]:
         """Does the work and returns its table."""
         folder, source = self._out or Path(tempfile.mkdtemp(prefix="cinnabar-")), self._assignment.source
         owned = self._out is None
         try:
-            with begin_extraction(self._assignment, self._locations, folder, progress) as extraction:
+            with begin_extraction(self._assignment, self._locations, folder, self.progress) as extraction:
                 summary = extraction.work_through()
         except BaseException:
             if owned:
@@ -164,25 +161,38 @@ def _plan(schema: Any, out: str | Path | None, options: Mapping[str, Any]) -> Ru
     return RunPlan.of([schema], out, options=RunOptions(**rest), **of_plan)
 
 
-class _ShownProgress(NoProgress):
-    """Hands the progress of a run to a function."""
+class _Left(Exception):
+    """Ends a run whose results nobody waits for any more."""
 
-    def __init__(self, show: Callable[[Progress], object]) -> None:
-        self._show, self._inputs, self._counts = show, 0, Counter[str]()
+
+class _Progress(NoProgress):
+    """Shows the progress of a run, hands its outcomes over as they are committed, and ends it once it is `left`."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._show: Callable[[Progress], object] | None = _make_printer() if shown is True else shown or None
+        self._inputs, self._counts = 0, Counter[str]()
+        self.hand: Callable[[Outcome], object] = lambda _: None
+        self.left = Event()
 
     def note(self, text: str) -> None:
         """Prints a warning, or an estimate."""
-        print(f"cinnabar: {text}", file=sys.stderr)
+        if self._show:
+            print(f"cinnabar: {text}", file=sys.stderr)
 
     def on_inputs(self, inputs: int) -> None:
-        """Hands over the number of inputs."""
+        """Shows the number of inputs."""
         self._inputs = inputs
         self.advance(())
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Hands over the counts with these outcomes."""
+        """Shows the counts with these outcomes."""
+        if self.left.is_set():
+            raise _Left
         self._counts.update(one.status for one in outcomes)
-        self._show(Progress(self._inputs, **self._counts))
+        if self._show:
+            self._show(Progress(self._inputs, **self._counts))
+        for outcome in outcomes:
+            self.hand(outcome)
 
 
 def _make_printer() -> Callable[[Progress], None]:
@@ -200,27 +210,6 @@ def _make_printer() -> Callable[[Progress], None]:
     return show
 
 
-class _Left(Exception):
-    """Ends a run whose results nobody waits for any more."""
-
-
-class _Handover(NoProgress):
-    """Hands the outcomes of a run over as they are committed; ends the run once it is left."""
-
-    def __init__(self, hand: Callable[[Outcome], object], progress: NoProgress) -> None:
-        self._hand, self._progress, self.left = hand, progress, Event()
-        self.on_estimate, self.note, self.on_inputs = progress.on_estimate, progress.note, progress.on_inputs  # type: ignore[method-assign]
-        self.on_time = progress.on_time  # type: ignore[method-assign]
-
-    def advance(self, outcomes: Sequence[Outcome]) -> None:
-        """Hands the outcomes over."""
-        if self.left.is_set():
-            raise _Left
-        self._progress.advance(outcomes)
-        for outcome in outcomes:
-            self._hand(outcome)
-
-
 class Extracting(Generic[_R]):
     """An extraction to `await`, or to iterate over; it does its work once."""
 
@@ -236,8 +225,8 @@ class Extracting(Generic[_R]):
         """Yields each document that this run read, once it is committed, and those that it skipped for a reason."""
         arrived: asyncio.Queue[Outcome | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
-        progress = _Handover(lambda outcome: loop.call_soon_threadsafe(arrived.put_nowait, outcome), self._run.progress)
-        done = self._start(progress)
+        done = self._start()  # its thread begins at the first await
+        self._run.progress.hand = lambda outcome: loop.call_soon_threadsafe(arrived.put_nowait, outcome)
         done.add_done_callback(lambda _: arrived.put_nowait(None))
         try:
             while (outcome := await arrived.get()) is not None:
@@ -245,23 +234,30 @@ class Extracting(Generic[_R]):
                     yield self._result_of(outcome)
             self.table = await done
         finally:
-            await _wait_for_end(progress, done)
+            await self._end(done)
 
     async def _all(self) -> Table[_R]:
-        progress = _Handover(lambda _: None, self._run.progress)
-        done = self._start(progress)
+        done = self._start()
         try:
             self.table = await asyncio.shield(done)
         finally:
-            await _wait_for_end(progress, done)
+            await self._end(done)
         return self.table
 
-    def _start(self, progress: _Handover) -> asyncio.Future[Table[_R]]:
+    def _start(self) -> asyncio.Future[Table[_R]]:
         """Starts the work in a thread."""
         if self._begun:
             raise UsageError("aextract: this extraction was awaited or iterated over already; call aextract again")
         self._begun = True
-        return asyncio.ensure_future(asyncio.to_thread(lambda: cast("Table[_R]", self._run.table(progress))))
+        return asyncio.ensure_future(asyncio.to_thread(lambda: cast("Table[_R]", self._run.table())))
+
+    async def _end(self, done: asyncio.Future[Any]) -> None:
+        """Waits until a run that nobody listens to any more has let go of its folder."""
+        self._run.progress.left.set()
+        if not done.done():
+            await asyncio.wait([done])
+            # Its own end is no failure that anybody asks for.
+            done.exception()
 
     def _result_of(self, outcome: Outcome) -> Found[_R] | Failure:
         record = outcome.record
@@ -273,15 +269,6 @@ class Extracting(Generic[_R]):
         rejected = None if record is None else record.text
         status, code, detail = outcome.status, outcome.code, outcome.detail
         return Failure(outcome.path, outcome.digest, status, code, detail, outcome.pointers, rejected)
-
-
-async def _wait_for_end(progress: _Handover, done: asyncio.Future[Any]) -> None:
-    """Waits until a run that nobody listens to any more has let go of its folder."""
-    progress.left.set()
-    if not done.done():
-        await asyncio.wait([done])
-        # Its own end is no failure that anybody asks for.
-        done.exception()
 
 
 def value_of(leaf: LeafRow) -> Value:
