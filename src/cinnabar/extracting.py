@@ -136,7 +136,7 @@ class _Run:
         if not isinstance(progress, bool) and not callable(progress):
             raise UsageError(f"progress: expected True, False or a function of one argument, got {progress!r}")
         self.progress = _Progress(progress)
-        self._locations, self._out, self._plan = locations_of(paths), plan.out, plan
+        self._locations, self._out = locations_of(paths), plan.out
 
     def table(self) -> Table[Any]:
         """Does the work and returns its table."""
