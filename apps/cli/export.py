@@ -31,9 +31,6 @@ _Format = Annotated[
     typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx; by default the ending of FILE."),
 ]
 
-# What the addresses of databases and tables begin with, which no file is meant by.
-_PLACES = ("postgresql", "postgres", "delta", "delta+s3", "delta+gs", "delta+az", "delta+file")
-
 
 def export(
     out: OutOption,
@@ -58,7 +55,8 @@ def export(
       cinnabar export fields --out tables --to fields.parquet
       cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
     """
-    if to is not None and (kind := to.partition(":")[0]) in _PLACES:
+    kind, colon, _ = (to or "").partition(":")
+    if colon and kind.startswith(("postgres", "delta")):
         advice = "docs/recipes.md brings a view into PostgreSQL and into Delta tables"
         raise UsageError(f"--to {kind}:…: expected a file; {advice}")
     path = None if to is None else Path(to)

@@ -64,7 +64,8 @@ def text(
         raise UsageError("expected at most one of --tables and --json")
     if out is not None and not tables:
         raise UsageError("--out goes with --tables: it is the folder for their files")
-    options = RunOptions(**run_options, **folder_settings().of_run("ocr_engine"))
+    engine = {name: value for name, value in folder_settings().run.items() if name == "ocr_engine"}
+    options = RunOptions(**run_options, **engine)
     settings = parser_settings(options)
     locations = parse_locations(paths)
     failed: list[str] = []

@@ -56,10 +56,6 @@ class FolderSettings:
         device: Device = self.run.get("device", "auto")
         return device
 
-    def of_run(self, *names: str) -> dict[str, Any]:
-        """Returns those of these options of a run that are set."""
-        return {name: self.run[name] for name in names if name in self.run}
-
 
 def folder_settings() -> FolderSettings:
     """Returns the settings of the working folder. Raises UsageError for a file that cannot be read or understood."""

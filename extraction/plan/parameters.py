@@ -24,30 +24,30 @@ def _in_range(_name: str, field: FieldInfo) -> Any:
 def takes(*names: str, annotate: Callable[[str, FieldInfo], Any] = _in_range) -> Callable[[Function], Function]:
     """Returns a decorator that replaces a function's `**` parameter by these options of a run.
 
-    They stand before its own parameters with a default; an own one of the same name takes the option's place.
-    `annotate` makes their types. Their descriptions join a docstring with `Args:`, because Prefect reads it, as far as
-    it does not describe them itself.
+    They stand before its own parameters with a default. `annotate` makes their types. Their descriptions join a
+    docstring with `Args:`, because Prefect reads it, as far as it does not describe them itself.
     """
 
     def extend(function: Function) -> Function:
         signature = inspect.signature(function, eval_str=True)
-        own = {name: one for name, one in signature.parameters.items() if one.kind is not one.VAR_KEYWORD}
-        fields = {name: OPTIONS[name] for name in names if name not in own}
-        required = {name: one for name, one in own.items() if one.default is one.empty}
-        for name in names:
-            required[name] = own.get(name) or inspect.Parameter(
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        required = [one for one in own if one.default is one.empty]
+        options = [
+            inspect.Parameter(
                 name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 default=OPTIONS[name].default,
                 annotation=annotate(name, OPTIONS[name]),
             )
-        parameters = [*(required | own).values()]
+            for name in names
+        ]
+        parameters = [*required, *options, *own[len(required) :]]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         function.__annotations__ = {one.name: one.annotation for one in parameters}
         if "Args:" in (function.__doc__ or ""):
             docstring = (function.__doc__ or "").rstrip()
-            lines = {name: f"\n        {name}: " for name in fields}
-            more = [line + str(fields[name].description) for name, line in lines.items() if line not in docstring]
+            lines = {name: f"\n        {name}: " for name in names}
+            more = [line + str(OPTIONS[name].description) for name, line in lines.items() if line not in docstring]
             function.__doc__ = docstring + "".join(more)
         return function
 
