@@ -7,18 +7,19 @@ for nothing, or its answer is ignored: unasked values always come from the store
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.tiers import is_plain
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, walk
-from cinnabar.schemas.pointers import above, escape
+from cinnabar.schemas.pointers import MISSING, above, escape, index_of, unescape, value_at
 
 #: Marks an absent property.
 _OUT = object()
@@ -182,66 +183,42 @@ def _arrays(node: Node) -> Iterator[ArrayNode]:
     return (part for part in walk(node) if isinstance(part, ArrayNode))
 
 
-def splice(form: Form, old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:
-    """Returns the old record with the asked parts of the new one, both parsed, and the pointers of these parts.
+def splice(old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:
+    """Returns the old record with the asked parts of the new one, and the pointers of these parts; `old` is changed.
 
-    The new one is None if nothing was asked.
+    Both are parsed; the new one is None if nothing was asked.
     """
-    joiner = _Joiner(changes, frozen)
-    return joiner.join(form.root, old, {} if new is None else new, "", ""), joiner.taken
+    for place in changes.gone:
+        for pointer in list(_places(place.split("/")[1:], old, old, "")):
+            put_value(old, pointer)
+    asked = (place.split("/")[1:] for place in (*changes.asked_places, *frozen.asked) if new is not None)
+    places = dict.fromkeys(pointer for steps in asked for pointer in _places(steps, old, new, ""))
+    taken = [at for at in places if not any(outer in places for outer in above(at) if outer != at)]
+    for pointer in taken:
+        if not pointer:
+            return new, taken
+        part = value_at(new, pointer)
+        put_value(old, pointer, *(() if part is MISSING else (part,)))
+    return old, taken
 
 
-@dataclass(slots=True)
-class _Joiner:
-    changes: Changes
-    frozen: Frozen
-    taken: list[str] = field(default_factory=list)
+def _places(steps: Sequence[str], old: Any, new: Any, pointer: str) -> Iterator[str]:
+    """Yields the places of an old record that a template names, to be taken from a new one.
 
-    def join(self, node: Node, old: Any, new: Any, pointer: str, path: str) -> Any:
-        if self.changes.asks(path) or self.frozen.asks(pointer):
-            return self._take(new, pointer)
-        if not (self.changes.within(path) or self.frozen.within(pointer)):
-            return self._kept(node, old, path)
-        if isinstance(node, ObjectNode) and isinstance(new, Mapping):
-            if not isinstance(old, Mapping):
-                return self._take(new, pointer)
-            parts = {}
-            for place in node.properties:
-                step, name = escape(place.name), place.name
-                below, within = f"{pointer}/{step}", f"{path}/{step}"
-                part = self.join(place.node, old.get(name, _OUT), new.get(name, _OUT), below, within)
-                if part is not _OUT:
-                    parts[name] = part
-            declared = {place.name for place in node.properties}
-            rest = {name: part for name, part in old.items() if name not in declared} if node.rest else {}
-            return parts | rest
-        if isinstance(node, ArrayNode) and isinstance(old, list) and isinstance(new, list) and old:
-            if len(old) != len(new):
-                return self._take(new, pointer)
-            joined = []
-            for at, (before, after) in enumerate(zip(old, new, strict=True)):
-                first = at < len(node.prefix)
-                part = node.prefix[at] if first else node.item
-                below, within = f"{pointer}/{at}", f"{path}/{at if first else '*'}"
-                joined.append(before if part is None else self.join(part, before, after, below, within))
-            return joined
-        return self._kept(node, old, path)
-
-    def _take(self, new: Any, pointer: str) -> Any:
-        self.taken.append(pointer)
-        return new
-
-    def _kept(self, node: Node, old: Any, path: str) -> Any:
-        """Returns the old value without the parts that the new version drops."""
-        if isinstance(node, ObjectNode) and isinstance(old, Mapping):
-            gone = {n for n in old if self.changes.drops(f"{path}/{escape(n)}")}
-            nodes = {place.name: place.node for place in node.properties}
-            return {
-                name: self._kept(nodes[name], part, f"{path}/{escape(name)}") if name in nodes else part
-                for name, part in old.items()
-                if name not in gone
-            }
-        item = node.item if isinstance(node, ArrayNode) and not node.prefix else None
-        if item is not None and isinstance(old, list):
-            return [self._kept(item, part, f"{path}/*") for part in old]
-        return old
+    A list of another length and an object that only the new one has are taken whole; a list without an item stays.
+    """
+    if not steps:
+        yield pointer
+    elif isinstance(old, list):
+        if isinstance(new, list) and len(old) != len(new) and old:
+            yield pointer
+        elif isinstance(new, list):
+            items, named = range(len(old)), index_of(steps[0])
+            for at in items if named is None else items[named : named + 1]:
+                yield from _places(steps[1:], old[at], new[at], f"{pointer}/{at}")
+    elif isinstance(new, dict):
+        if isinstance(old, dict):
+            name = unescape(steps[0])
+            yield from _places(steps[1:], old.get(name), new.get(name), f"{pointer}/{steps[0]}")
+        else:
+            yield pointer

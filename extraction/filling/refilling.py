@@ -81,7 +81,7 @@ class KeptRecord:
         Raises NotAccepted if the schema does not allow it.
         """
         new = None if filled is None else parse(filled.record)
-        value, taken = splice(compiled.form, parse(self.record.text), new, self.changes, self.frozen)
+        value, taken = splice(parse(self.record.text), new, self.changes, self.frozen)
         return compiled.canonical(value), frozenset(taken)
 
     def joined(
