@@ -62,54 +62,36 @@ def _proxy_key(name_header: str) -> str:
 def serve_review(
     out: Path, port: int, who: str | None, show_address: Callable[[str], None], name_header: str | None = None
 ) -> None:
-    """Serves the page until SIGINT or SIGTERM; `show_address` gets its address once it answers.
+    """Serves the page until SIGINT or SIGTERM; `show_address` gets its address.
 
     A `port` of 0 takes a free one. Raises UsageError if the port cannot be had, or as `open_review`.
     """
     with _listen(port) as listener:
         number = listener.getsockname()[1]
         with open_review(out, number, who or _user(), name_header) as (app, address):
-            server = _ReviewServer(
-                uvicorn.Config(
-                    app,
-                    log_level="error",
-                    access_log=False,
-                    server_header=False,
-                    http=Connection,
-                    ws="none",
-                    timeout_graceful_shutdown=3,
-                    # Else uvicorn would take the address of a client from a header that anybody can send.
-                    proxy_headers=False,
-                ),
-                lambda: show_address(address),
+            # It listens already: who comes before the first answer waits for it.
+            show_address(address)
+            config = uvicorn.Config(
+                app,
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                http=Connection,
+                ws="none",
+                timeout_graceful_shutdown=3,
+                # Else uvicorn would take the address of a client from a header that anybody can send.
+                proxy_headers=False,
             )
             # After the shutdown uvicorn raises again the signal that asked for it.
             with suppress(KeyboardInterrupt):
-                server.run([listener])
+                uvicorn.Server(config).run([listener])
 
 
-class _ReviewServer(uvicorn.Server):
-    """A server that tells when it has started."""
-
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_start = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts to answer."""
-        await super().startup(sockets)
-        self._on_start()
-
-
-@contextmanager
-def _listen(port: int) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((HOST, port))
-        except OSError as error:
-            raise UsageError(f"--port {port}: cannot be used ({error.strerror}); name another") from error
-        yield listener
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise UsageError(f"--port {port}: cannot be used ({error.strerror}); name another") from error
 
 
 def _user() -> str:

@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from cinnabar.errors import RunError
-from cinnabar.extraction.corrections.units import CorrectedPlace
+from cinnabar.extraction.corrections.units import CorrectedPlace, units_from, units_text
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.store.records import ListNote, Record
 from cinnabar.extraction.store.stored_records import source_of
@@ -70,12 +70,12 @@ class Change:
     parts: tuple[Change, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Correction:
     """A stored correction; `before` and `after` are JSON texts, None for a place that the record leaves out.
 
-    `undone` is the time at which somebody, `undone_by`, took it back; None if it is in force. `units` are the places
-    that it fixes.
+    `undone` is the time at which somebody, `undone_by`, took it back; None if it is in force. `fixed` has the places
+    that it fixes as JSON (`units_text`).
     """
 
     identity: str
@@ -90,8 +90,17 @@ class Correction:
     who: str
     made: datetime
     undone: datetime | None = None
-    units: Sequence[CorrectedPlace] = ()
+    fixed: str = "[]"
     undone_by: str = ""
+
+    @cached_property
+    def units(self) -> tuple[CorrectedPlace, ...]:
+        """The places that it fixes, read when somebody asks for them.
+
+        Each correction within a list holds the whole list, so that to read those of all corrections of a document with
+        18,000 values took seconds, and few of them are ever needed.
+        """
+        return units_from(self.fixed)
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -122,7 +131,7 @@ class Undo:
 def taken_back(corrections: Iterable[Correction], undone: Iterable[Undo]) -> tuple[Correction, ...]:
     """Returns these corrections, oldest first, with the times at which they were taken back, and by whom."""
     gone: dict[str, dict[str, Any]] = {one.undoes: {"undone": one.made, "undone_by": one.who} for one in undone}
-    dated = (replace(one, **gone.get(one.identity, {})) for one in corrections)
+    dated = (replace(one, **gone[one.identity]) if one.identity in gone else one for one in corrections)
     return tuple(sorted(dated, key=lambda one: one.identity))
 
 
@@ -210,8 +219,8 @@ def renamed_correction(one: Correction, renames: Renames) -> Correction:
     """Returns a correction with the new names."""
     if not renames.pairs:
         return one
-    units = tuple(_renamed_unit(unit, renames) for unit in one.units)
-    return replace(one, pointer=renames.pointer(one.pointer), units=units)
+    units = [_renamed_unit(unit, renames) for unit in one.units]
+    return replace(one, pointer=renames.pointer(one.pointer), fixed=units_text(units))
 
 
 def renames_between(out: Path, name: str, older: str, newer: str) -> Renames:

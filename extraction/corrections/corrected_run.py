@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -28,34 +28,6 @@ from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
 from cinnabar.schemas.compiling.changes import Renames
 from cinnabar.schemas.pointers import lies_within
-
-
-@dataclass(frozen=True, slots=True)
-class RevisedBatch:
-    """Outcomes with the corrections in force, and what the folder stores of these corrections beside the records.
-
-    `states` are the states before of the corrected documents, by digest; their base is what the run made of them.
-    """
-
-    outcomes: Sequence[Outcome]
-    store: Store
-    states: Mapping[str, Reviewed] = field(default_factory=dict)
-
-    def tables_of(self, accepted: Sequence[Outcome], key: Key) -> Iterable[Mapping[str, pa.Table]]:
-        """Yields the tables that the commit of these outcomes takes in addition, by their folders."""
-        own = [
-            self.states[one.digest].with_outcome(one)
-            for one in accepted
-            if one.status != "skipped" and one.digest in self.states
-        ]
-        if own:
-            yield {"uncorrected": base_table(own, key)}
-        # Of a run that was begun before the last correction of a document the record comes once more, as that of a run
-        # that begins now: else the record before would stay the latest one.
-        if later := [state for state in own if state.run_id > key.run_id]:
-            yield corrected_rows(
-                self.store, key.schema_name, key.schema_fingerprint, later, self.store.new_run_id()
-            )
 
 
 class Revision:
@@ -85,11 +57,14 @@ class Revision:
             return False
         return any(one.action in EXCLUDING and one.undone is None for one in rows.of((digest, schema_name)))
 
-    def revise(self, outcomes: Sequence[Outcome]) -> RevisedBatch:
-        """Returns the outcomes with the corrections in force; the caller holds the store until their commit."""
+    def revise(self, outcomes: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, Reviewed]]:
+        """Returns the outcomes with the corrections in force; the caller holds the store until their commit.
+
+        The states are those before of the corrected documents, by digest; their base is what the run made of them.
+        """
         rows = self._stored.rows()
         if rows is None:
-            return RevisedBatch(outcomes, self._store)
+            return outcomes, {}
         name, here = self._rules.source.name, self._rules.source.fingerprint
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
         out = self._store.out
@@ -104,7 +79,24 @@ class Revision:
         made = {
             digest: replace(before[digest, name], schema_fingerprint=here, base=base) for digest, base in bases.items()
         }
-        return RevisedBatch(revised, self._store, made)
+        return revised, made
+
+    def tables_of(
+        self, before: Mapping[str, Reviewed], accepted: Sequence[Outcome], key: Key
+    ) -> Iterable[Mapping[str, pa.Table]]:
+        """Yields the tables that the commit of these outcomes takes in addition, by their folders."""
+        own = [
+            before[one.digest].with_outcome(one)
+            for one in accepted
+            if one.status != "skipped" and one.digest in before
+        ]
+        if own:
+            yield {"uncorrected": base_table(own, key)}
+        # Of a run that was begun before the last correction of a document the record comes once more, as that of a run
+        # that begins now: else the record before would stay the latest one.
+        if later := [state for state in own if state.run_id > key.run_id]:
+            run_id = self._store.new_run_id()
+            yield corrected_rows(self._store, key.schema_name, key.schema_fingerprint, later, run_id)
 
     def _revise(self, outcome: Outcome, state: Reviewed | None, bases: dict[str, Reviewed]) -> Outcome:
         if state is None or outcome.status == "skipped":

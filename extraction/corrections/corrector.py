@@ -15,7 +15,6 @@ from typing import Any
 
 from cinnabar.errors import (
     CinnabarError,
-    InUse,
     NotAccepted,
     NotStored,
     Overtaken,
@@ -61,12 +60,21 @@ class Corrector:
         self._mutex = threading.RLock()
         self._behind = behind
 
-    def commit(self) -> None:
-        """Commits what waits, unless a run holds the folder; what cannot be committed now waits on."""
+    def commit(self, step: Transition | None = None) -> None:
+        """Commits and publishes what waits if no run holds the folder; else that run does it.
+
+        What cannot be committed now, as on a full disk, waits on: it is durable, so this is no failure of a change.
+        """
+        # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
         with contextlib.suppress(CinnabarError, OSError):
-            if journal.waiting_corrections(self._out) and not is_locked(self._out):
+            before: list[WaitingCorrection] = []
+            for _ in range(_LOOKS):
+                waiting = journal.waiting_corrections(self._out, None if step is None else step.entry)
+                if waiting == before or is_locked(self._out):
+                    break
+                before = waiting
                 with Store.open(self._out) as store:
-                    if commit_waiting(store):
+                    if commit_waiting(store, step):
                         store.publish()
 
     def state(self, document: str, schema_name: str) -> Reviewed:
@@ -167,20 +175,8 @@ class Corrector:
         return Transition(entry, state, after)
 
     def _commit(self, step: Transition) -> Reviewed:
-        """Commits and publishes what waits if no run holds the folder; else that run does it.
-
-        What cannot be committed now, as on a full disk, waits on: it is durable, so this is no failure of the change.
-        """
-        # Who finds the folder locked by another correction leaves it to that one, which looks again when it is done.
-        for _ in range(0 if self._behind else _LOOKS):
-            if not journal.waiting_corrections(self._out, step.entry) or is_locked(self._out):
-                break
-            try:
-                with Store.open(self._out) as store:
-                    if commit_waiting(store, step):
-                        store.publish()
-            except (InUse, RunError):
-                break
+        if not self._behind:
+            self.commit(step)
         return _shown(step.after, step.before)
 
 

@@ -22,6 +22,7 @@ from cinnabar.extraction.corrections.units import (
     places_in,
     scalars,
     text_at,
+    units_text,
 )
 from cinnabar.extraction.documents.content.document import Document, Evidence
 from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
@@ -111,7 +112,7 @@ def _corrections(
             before=fix.before,
             after=text_at(draft.value, fix.change.pointer),
             evidence=fix.evidence,
-            units=tuple(map(draft.unit, fix.places)),
+            fixed=units_text(map(draft.unit, fix.places)),
         )
         for fix in fixes
     ]

@@ -19,7 +19,7 @@ import orjson
 
 from cinnabar.errors import RunError
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
-from cinnabar.extraction.corrections.units import evidence_from, units_from
+from cinnabar.extraction.corrections.units import evidence_from, units_from, units_text
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import (
     TEMPORARY,
@@ -102,7 +102,8 @@ def write(out: Path, entry: WaitingCorrection) -> None:
         "document": entry.document,
         "schema_name": entry.schema_name,
         "corrections": [
-            {name: getattr(one, name) for name in _WRITTEN} | {"units": [*one.units]} for one in entry.corrections
+            {name: getattr(one, name) for name in _WRITTEN} | {"units": orjson.Fragment(one.fixed)}
+            for one in entry.corrections
         ],
         "undone": entry.undone,
     }
@@ -208,14 +209,10 @@ def _read(path: Path) -> WaitingCorrection:
 
 
 def _correction_from(row: dict[str, Any], document: str, name: str) -> Correction:
-    return Correction(
-        document=document,
-        schema_name=name,
-        **row
-        | {
-            "action": Action(row["action"]),
-            "evidence": evidence_from(row["evidence"]),
-            "made": datetime.fromisoformat(row["made"]),
-            "units": units_from(row["units"]),
-        },
-    )
+    same = {one: value for one, value in row.items() if one != "units"} | {
+        "action": Action(row["action"]),
+        "evidence": evidence_from(row["evidence"]),
+        "made": datetime.fromisoformat(row["made"]),
+    }
+    fixed = units_text(units_from(orjson.dumps(row["units"]).decode()))
+    return Correction(**same, document=document, schema_name=name, fixed=fixed)

@@ -27,7 +27,7 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.units import RecordDraft, StoredUnits, record_from, record_json, scalars
+from cinnabar.extraction.corrections.units import RecordDraft, record_from, record_json, scalars
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import LeafRow, Record
@@ -111,14 +111,12 @@ _ALIKE = ("identity", "document", "schema_name", "schema_fingerprint", "pointer"
 
 def _correction(row: dict[str, Any]) -> Correction:
     same = {name: row[name] for name in _ALIKE}
-    return Correction(
-        **same, action=Action(row["action"]), evidence=evidence_in(row), units=StoredUnits(row["units"] or "[]")
-    )
+    return Correction(**same, action=Action(row["action"]), evidence=evidence_in(row), fixed=row["units"] or "[]")
 
 
 def row_of(one: Correction, run_id: str) -> dict[str, Any]:
     """Returns the row of a correction."""
-    own = {"action": one.action.value, "units": orjson.dumps([*one.units]).decode(), "run_id": run_id}
+    own = {"action": one.action.value, "units": one.fixed, "run_id": run_id}
     return {name: getattr(one, name) for name in _ALIKE} | evidence_columns(one.evidence) | own
 
 

@@ -5,9 +5,8 @@ A place is a value outside of lists, or a whole list: one correction within a li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, Final
 
 import orjson
@@ -213,36 +212,15 @@ def record_from(values: Mapping[str, Any]) -> Record:
     return Record(**{**own, "leaves": leaves, "flags": tuple(values["flags"]), "lengths": lengths})
 
 
-def units_from(rows: Sequence[dict[str, Any]]) -> tuple[CorrectedPlace, ...]:
-    """Returns the places of these JSON values, as orjson writes them."""
+def units_text(units: Iterable[CorrectedPlace]) -> str:
+    """Returns places as JSON."""
+    return orjson.dumps([*units]).decode()
+
+
+def units_from(text: str) -> tuple[CorrectedPlace, ...]:
+    """Returns the places of this JSON; the inverse of `units_text`."""
+    rows = orjson.loads(text)
     return tuple(CorrectedPlace(**one | {"leaves": tuple(map(_leaf_from, one["leaves"]))}) for one in rows)
-
-
-class StoredUnits(Sequence[CorrectedPlace]):
-    """The places of a stored correction, read from their JSON text when somebody asks for them.
-
-    Each correction within a list holds the whole list, so that to read those of all corrections of a document with
-    18,000 values took seconds, and few of them are ever needed.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @cached_property
-    def _read(self) -> tuple[CorrectedPlace, ...]:
-        return units_from(orjson.loads(self._text))
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._read[index]
-
-    def __len__(self) -> int:
-        return len(self._read)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._read == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(self._read)
 
 
 def evidence_from(values: dict[str, Any] | None) -> Evidence | None:

@@ -206,11 +206,11 @@ class Run:
         with self._store.mutex:
             # A correction that is made while the batch is filled counts in it.
             self._revision.commit_waiting()
-            revised = self._revision.revise(batch)
-            accepted, content = tables.batch_rows(self._accept(revised.outcomes), self.key, self._record_schema)
+            revised, before = self._revision.revise(batch)
+            accepted, content = tables.batch_rows(self._accept(revised), self.key, self._record_schema)
             if not accepted:
                 return []
-            self._commit(_joined_tables([content, *revised.tables_of(accepted, self.key)]))
+            self._commit(_joined_tables([content, *self._revision.tables_of(before, accepted, self.key)]))
             self._accounted.update(outcome.path for outcome in accepted)
             finished = (one for one in accepted if one.status != "skipped" and one.digest)
             self._written |= {done_key(one.digest, one.code, one.path): one.path for one in finished}

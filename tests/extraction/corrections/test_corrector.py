@@ -14,7 +14,7 @@ from tests.support.effort import first
 from tests.support.store_fixtures import compact
 
 from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections, journal, units
+from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, changes, corrections, journal
 from cinnabar.extraction.documents.content.document import Span
 from cinnabar.extraction.learning.corrected_set import corrected_set
 from cinnabar.extraction.maintenance.forgetting import forget
@@ -457,12 +457,12 @@ def test_a_correction_reads_no_places_of_earlier_ones(out, monkeypatch):
     for price in range(4):
         correct(out, (Action.VALUE, "/lines/1/price", str(price)))
     read = []
-    monkeypatch.setattr(units, "units_from", lambda said, old=units.units_from: read.append(said) or old(said))
+    monkeypatch.setattr(changes, "units_from", lambda said, old=changes.units_from: read.append(said) or old(said))
     correct(out, (Action.VALUE, "/number", '"N 2"'))
-    assert read == []
+    assert [one["pointer"] for said in read for one in json.loads(said)] == ["/number"]
     assert record(out)["lines"][1]["price"] == 3
     Corrector(out).undo(A, "bill", None, "eva")
-    assert len(read) == 5 and record(out) == value_of("a.txt", "e1")
+    assert len(read) == 6 and record(out) == value_of("a.txt", "e1")
 
 
 @pytest.mark.slow

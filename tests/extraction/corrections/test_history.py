@@ -72,7 +72,7 @@ def test_a_second_readers_verdict_of_version_0_3_is_kept_and_changes_no_value(tm
     before = corrector.correct(A, "bill", [Change(Action.VALUE, "/number", '"R-1"')], "Ada")
     (entry,) = waiting_corrections(out)
     verdict = '{"run": "r", "right": 5, "wrong": [{"pointer": "/number", "after": "\\"R-1\\""}]}'
-    audit = replace(entry.corrections[0], identity=f"{entry.identity}-1", action=Action.AUDIT, pointer="", units=())
+    audit = replace(entry.corrections[0], identity=f"{entry.identity}-1", action=Action.AUDIT, pointer="", fixed="[]")
     audit = replace(audit, before=None, after=verdict)
     write(out, replace(entry, corrections=(*entry.corrections, audit)))
     Corrector(out).commit()
