@@ -147,20 +147,20 @@ def _serve_list(app: FastAPI, review: Review) -> None:
     ) -> Response:
         chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, order)
         listed = review.listing.sort(chosen)
-        place = listed.places.get((document, document_schema), -1)
-        return as_json({"list": listed.name, "total": len(listed.pairs), "place": place})
+        place = review.listing.place(listed.name, document, document_schema)
+        return as_json({"list": listed.name, "total": listed.total, "place": place})
 
     @app.get("/api/documents")
     def documents(
         name: Annotated[Name, Query(alias="list")], start: Count = 0, count: int = Query(100, ge=1, le=MOST_LISTED)
     ) -> Response:
-        return as_json(asdict(review.listing.page(name, start, count)) | {"start": start})
+        return as_json(review.listing.page(name, start, count) | {"start": start})
 
     @app.get("/api/next")
     def next_document(
         name: Annotated[Name, Query(alias="list")], after: int = Query(ge=-1, le=1 << 31)
     ) -> Response:
-        return as_json(asdict(review.listing.next_place(name, after)))
+        return as_json(review.listing.next_place(name, after))
 
 
 def _serve_document(app: FastAPI, review: Review) -> None:

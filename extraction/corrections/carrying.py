@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.changes import counting_of, in_force, renamed_correction, renames_since
 from cinnabar.extraction.corrections.stored import correction_rows
-from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, scalars
+from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, property_of, scalars
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
@@ -90,13 +90,8 @@ def node_at(form: Form | None, pointer: str) -> Node | None:
     """Returns the node of a place outside of lists, None if the form has none."""
     node: Node | None = None if form is None else form.root
     for step in pointer.split("/")[1:]:
-        node = _property(node, unescape(step))
+        node = property_of(node, unescape(step))
     return node
-
-
-def _property(node: Node | None, name: str) -> Node | None:
-    places = node.properties if isinstance(node, ObjectNode) else ()
-    return next((place.node for place in places if place.name == name), None)
 
 
 def _has(value: Any, place: str, pointer: str) -> bool:
@@ -147,7 +142,7 @@ class _Carrier:
         for place in node.properties:
             name, own = place.name, _below(places, place.name)
             part = made.get(name, MISSING) if isinstance(made, dict) else MISSING
-            known = _property(old, name)
+            known = property_of(old, name)
             if name in value:
                 held = self.carry(place.node, value[name], part, known, own)
                 if held is not _REFUSED:

@@ -20,9 +20,9 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.stored import StoredCorrections, base_table, states
+from cinnabar.extraction.corrections.stored import base_table, states, stored_corrections
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
-from cinnabar.extraction.corrections.waiting_commits import commit_waiting, corrected_rows, other_kind_outcome
+from cinnabar.extraction.corrections.waiting_commits import corrected_rows, other_kind_outcome
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
@@ -37,33 +37,25 @@ class Revision:
     frozen their corrected values.
     """
 
-    def __init__(
-        self, store: Store, make_rules: Callable[[], Rules], stored: StoredCorrections, keeps: bool = False
-    ) -> None:
-        self._store, self._make_rules, self._stored, self._keeps = store, make_rules, stored, keeps
+    def __init__(self, store: Store, make_rules: Callable[[], Rules], keeps: bool) -> None:
+        self._store, self._make_rules, self._keeps = store, make_rules, keeps
 
     @cached_property
     def _rules(self) -> Rules:
         return self._make_rules()
 
-    def commit_waiting(self) -> None:
-        """Commits the corrections that people made since. Raises RunError if the disk fails; then they wait on."""
-        commit_waiting(self._store)
-
     def is_refused(self, digest: str, schema_name: str) -> bool:
         """Returns True if a person, or its packet, took this document out of the schema."""
-        rows = self._stored.rows()
-        if rows is None:
-            return False
-        return any(one.action in EXCLUDING and one.undone is None for one in rows.of((digest, schema_name)))
+        rows = stored_corrections(self._store)
+        return any(one.action in EXCLUDING for one in in_force(rows.of((digest, schema_name))))
 
     def revise(self, outcomes: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, Reviewed]]:
         """Returns the outcomes with the corrections in force; the caller holds the store until their commit.
 
         The states are those before of the corrected documents, by digest; their base is what the run made of them.
         """
-        rows = self._stored.rows()
-        if rows is None:
+        rows = stored_corrections(self._store)
+        if not rows.identities:
             return outcomes, {}
         name, here = self._rules.source.name, self._rules.source.fingerprint
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}

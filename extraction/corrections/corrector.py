@@ -31,7 +31,7 @@ from cinnabar.extraction.corrections.state import Reviewed, place_digest
 from cinnabar.extraction.corrections.stored import correction_rows, states
 from cinnabar.extraction.corrections.units import place_of, text_at
 from cinnabar.extraction.corrections.waiting_commits import (
-    Transition,
+    Judged,
     after_entry,
     after_waiting_entry,
     check_stored,
@@ -60,7 +60,7 @@ class Corrector:
         self._mutex = threading.RLock()
         self._behind = behind
 
-    def commit(self, step: Transition | None = None) -> None:
+    def commit(self, own: Judged | None = None) -> None:
         """Commits and publishes what waits if no run holds the folder; else that run does it.
 
         What cannot be committed now, as on a full disk, waits on: it is durable, so this is no failure of a change.
@@ -69,12 +69,12 @@ class Corrector:
         with contextlib.suppress(CinnabarError, OSError):
             before: list[WaitingCorrection] = []
             for _ in range(_LOOKS):
-                waiting = journal.waiting_corrections(self._out, None if step is None else step.entry)
+                waiting = journal.waiting_corrections(self._out, own and own[0])
                 if waiting == before or is_locked(self._out):
                     break
                 before = waiting
                 with Store.open(self._out) as store:
-                    if commit_waiting(store, step):
+                    if commit_waiting(store, own):
                         store.publish()
 
     def state(self, document: str, schema_name: str) -> Reviewed:
@@ -100,8 +100,8 @@ class Corrector:
                 entry = entry_of_changes(self._out, state, changes, who, content)
                 if not entry.corrections:
                     return _shown(state)
-                step = self._write(state, entry)
-            return self._commit(step)
+                judged = self._write(state, entry)
+            return self._commit(judged)
 
     def undo(
         self,
@@ -125,8 +125,8 @@ class Corrector:
                 if not entry.undone:
                     return _shown(state)
                 check_seen(state, [Change(Action.ACCEPT, "", None, (), seen)])
-                step = self._write(state, entry)
-            return self._commit(step)
+                judged = self._write(state, entry)
+            return self._commit(judged)
 
     def _state(self, document: str, schema_name: str) -> Reviewed:
         # In this order: an entry goes after its commit, so one that is gone from the first listing is in the second.
@@ -162,7 +162,7 @@ class Corrector:
         except Exception:  # whoever commits it sets it aside, and says so
             return state
 
-    def _write(self, state: Reviewed, entry: WaitingCorrection) -> Transition:
+    def _write(self, state: Reviewed, entry: WaitingCorrection) -> Judged:
         """Judges an entry and makes it durable. Raises Refused, and nothing is durable then."""
         try:
             after = after_entry(self._out, state, entry)
@@ -172,12 +172,12 @@ class Corrector:
         except NotStored as error:
             raise Refused(state.path, [(error.pointer, error.why)], "cannot be stored") from error
         journal.write(self._out, entry)
-        return Transition(entry, state, after)
+        return entry, replace(after, before=state)
 
-    def _commit(self, step: Transition) -> Reviewed:
+    def _commit(self, judged: Judged) -> Reviewed:
         if not self._behind:
-            self.commit(step)
-        return _shown(step.after, step.before)
+            self.commit(judged)
+        return _shown(judged[1])
 
 
 def corrections(out: Path) -> list[Correction]:
@@ -189,11 +189,9 @@ def corrections(out: Path) -> list[Correction]:
     return sorted((one for pair in rows.pairs for one in in_force(rows.of(pair))), key=lambda one: one.identity)
 
 
-def _shown(state: Reviewed, before: Reviewed | None = None) -> Reviewed:
+def _shown(state: Reviewed) -> Reviewed:
     """Returns the state as people see it; a document of another kind counts as skipped."""
-    if state.other_kind:
-        state = replace(state, outcome="skipped", code=OTHER_KIND, detail="")
-    return replace(state, before=before)
+    return replace(state, outcome="skipped", code=OTHER_KIND, detail="") if state.other_kind else state
 
 
 def check_seen(state: Reviewed, changes: Sequence[Change]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 import pyarrow as pa
@@ -88,21 +89,18 @@ def correction_rows(
     return stored
 
 
-class StoredCorrections:
-    """The corrections that a folder stores, read again when others were committed."""
+_STORED = WeakKeyDictionary[Store, tuple[list[Path], CorrectionRows]]()
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._files: list[Path] = []
-        self._rows: CorrectionRows | None = None
 
-    def rows(self) -> CorrectionRows | None:
-        """Returns all stored corrections, None if there are none."""
-        with self._store.mutex:
-            files = self._store.files("corrections")
-            if files != self._files:
-                self._files, self._rows = files, correction_rows(self._store.out, self._store.commits())
-            return self._rows
+def stored_corrections(store: Store) -> CorrectionRows:
+    """Returns all corrections that a folder stores, read again when others were committed."""
+    with store.mutex:
+        committed, files = store.commits(), store.files("corrections")
+        stored, read = _STORED.get(store, ([], CorrectionRows()))
+        if files != stored:
+            read = correction_rows(store.out, committed)
+            _STORED[store] = files, read
+        return read
 
 
 # What a correction and its row have by the same name.

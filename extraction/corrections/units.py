@@ -120,7 +120,7 @@ class RecordDraft:
                     return
                 here = self._made(holder, name, node)
             holder, name = here, step
-            here, node = value_at(here, f"/{step}"), _child(node, step)
+            here, node = value_at(here, f"/{step}"), property_of(node, unescape(step))
         if not isinstance(here, (dict, list)):
             if value is MISSING:
                 return
@@ -177,10 +177,10 @@ class RecordDraft:
         return replace(made, checks=self._record.checks)
 
 
-def _child(node: Node | None, step: str) -> Node | None:
-    if not isinstance(node, ObjectNode):
-        return None
-    return next((place.node for place in node.properties if escape(place.name) == step), None)
+def property_of(node: Node | None, name: str) -> Node | None:
+    """Returns the node of a declared property of an object, None if there is none."""
+    places = node.properties if isinstance(node, ObjectNode) else ()
+    return next((place.node for place in places if place.name == name), None)
 
 
 def _set(holder: Any, step: str, value: Any) -> None:

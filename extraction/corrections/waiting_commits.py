@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -34,19 +34,21 @@ from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT, CORRECTIONS, Key, RecordColumns, table_of
 from cinnabar.schemas.columns.arrow import arrow_schema
 
+#: A waiting entry that this process has judged, with the state after it, which knows the one before.
+Judged = tuple[WaitingCorrection, Reviewed]
 
-def commit_waiting(store: Store, step: Transition | None = None) -> int:
+
+def commit_waiting(store: Store, own: Judged | None = None) -> int:
     """Commits the corrections that people made while the folder was locked; returns the number of documents.
 
-    `step` is that of a waiting entry which this process has judged. Raises RunError if the disk fails; then they wait
-    on.
+    Raises RunError if the disk fails; then they wait on.
     """
     with store.mutex, failures(f"{store.out}: could not commit corrections"):
-        return _commit_waiting(store, step)
+        return _commit_waiting(store, *(own or (None, None)))
 
 
-def _commit_waiting(store: Store, step: Transition | None) -> int:
-    entries = journal.waiting_corrections(store.out, None if step is None else step.entry)
+def _commit_waiting(store: Store, judged: WaitingCorrection | None, judged_after: Reviewed | None) -> int:
+    entries = journal.waiting_corrections(store.out, judged)
     if not entries:
         return 0
     pairs = {(entry.document, entry.schema_name) for entry in entries}
@@ -60,8 +62,8 @@ def _commit_waiting(store: Store, step: Transition | None) -> int:
         pair = entry.document, entry.schema_name
         state = corrected.get(pair, stored[pair])
         try:
-            if step is not None and entry is step.entry and state is step.before:
-                after = step.after
+            if entry is judged and judged_after is not None and state is judged_after.before:
+                after = judged_after
             else:
                 after = after_waiting_entry(store.out, state, entry)
                 check_stored(store.out, after, entry)
@@ -189,15 +191,6 @@ def corrected_rows(
         **counts,
     }
     return content | {"runs": pa.Table.from_pylist([run], tables.RUNS)}
-
-
-@dataclass(frozen=True, slots=True)
-class Transition:
-    """An entry that is judged and fits its columns, with the states of its document before and after it."""
-
-    entry: WaitingCorrection
-    before: Reviewed
-    after: Reviewed
 
 
 def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection) -> Reviewed:

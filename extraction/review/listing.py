@@ -131,32 +131,11 @@ class ListSelection:
 
 @dataclass(frozen=True, slots=True)
 class SortedList:
-    """A list whose order stands: what it selects, and its documents with their schemas."""
+    """A list whose order stands: what it selects, and the number of its documents; a table of this name has them."""
 
     name: str
     selection: ListSelection
-    places: Mapping[tuple[str, str], int]
-    pairs: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class ListPage:
-    """Some rows of a list, None for a document that is gone, and the number of rows of the whole list.
-
-    `added` counts the documents that would be in the list if it were made now.
-    """
-
     total: int
-    rows: list[dict[str, Any] | None]
-    added: int
-
-
-@dataclass(frozen=True, slots=True)
-class NextPlace:
-    """The place of the next document to review, None if none is left, and how many are left in the list."""
-
-    place: int | None
-    left: int
 
 
 class ListGone(UsageError):
@@ -184,7 +163,6 @@ class Listing:
         self._refreshing = threading.Lock()
         self._marks: dict[tuple[str, str], ReviewMarks] = {}
         self._lists: OrderedDict[str, SortedList] = OrderedDict()
-        self._counted: dict[str, tuple[frozenset[int], int]] = {}
         self._stack = contextlib.ExitStack()
         self._connection = self._stack.enter_context(locked_connection())
         self._commits, self._lost = frozenset[int](), ""
@@ -236,17 +214,25 @@ class Listing:
     def sort(self, selection: ListSelection) -> SortedList:
         """Makes a list; it keeps its order as long as it is used."""
         condition, values = selection.condition()
-        asked = f"SELECT document, schema_name FROM listing WHERE {condition} ORDER BY {ORDERS[selection.order]}"
-        pairs = [(row["document"], row["schema_name"]) for row in self._rows(asked, values)]
-        places = {pair: place for place, pair in enumerate(pairs)}
-        made = SortedList(secrets.token_hex(8), selection, places, pairs)
+        order, name = ORDERS[selection.order], f"list_{secrets.token_hex(8)}"
+        sorted_rows = (
+            f"SELECT row_number() OVER (ORDER BY {order}) - 1 AS place, document, schema_name FROM listing"
+            f" WHERE {condition}"
+        )
         with self._lock:
-            self._lists[made.name] = made
-            while len(self._lists) > _LISTS or sum(len(one.pairs) for one in self._lists.values()) > _LISTED:
+            self._connection.execute(f"CREATE TABLE {name} AS {sorted_rows}", values)
+            made = SortedList(name, selection, self._rows(f"SELECT count(*) AS n FROM {name}")[0]["n"])
+            self._lists[name] = made
+            while len(self._lists) > _LISTS or sum(one.total for one in self._lists.values()) > _LISTED:
                 if len(self._lists) == 1:
                     break
-                self._lists.popitem(last=False)
+                self._connection.execute(f"DROP TABLE {self._lists.popitem(last=False)[0]}")
         return made
+
+    def place(self, name: str, document: str, schema: str) -> int:
+        """Returns the place of a document in a list, -1 if it is not there. Raises ListGone."""
+        asked = f"SELECT place FROM {self._list(name).name} WHERE document = ? AND schema_name = ?"
+        return next((int(row["place"]) for row in self._rows(asked, [document, schema])), -1)
 
     def _list(self, name: str) -> SortedList:
         with self._lock:
@@ -255,47 +241,35 @@ class Listing:
             self._lists.move_to_end(name)
             return kept
 
-    def page(self, name: str, start: int, count: int) -> ListPage:
-        """Returns rows of a list, from `start` on, at most `count` and MOST_LISTED of them. Raises ListGone."""
-        listed = self._list(name)
-        pairs = listed.pairs[max(0, start) :][: max(0, min(count, MOST_LISTED))]
+    def page(self, name: str, start: int, count: int) -> dict[str, Any]:
+        """Returns `rows` of a list, from `start` on, at most `count` and MOST_LISTED of them. Raises ListGone.
+
+        A row is None for a document that is gone; `total` is the number of rows of the whole list. `added` counts the
+        documents that would be in the list if it were made now.
+        """
+        listed, first = self._list(name), max(0, start)
         columns = ", ".join(f"l.{quote_name(column)}" for column in _COLUMNS)
         asked = (
-            f"SELECT {columns} FROM listing AS l JOIN (SELECT unnest(?) AS document, unnest(?) AS schema_name)"
-            " USING (document, schema_name)"
+            f"SELECT {columns} FROM {name} AS s LEFT JOIN listing AS l USING (document, schema_name)"
+            " WHERE place >= ? AND place < ? ORDER BY place"
         )
-        rows = self._rows(asked, [list(side) for side in zip(*pairs, strict=True)]) if pairs else []
-        by_pair = {(row["document"], row["schema_name"]): row for row in rows}
-        return ListPage(len(listed.pairs), [by_pair.get(pair) for pair in pairs], self._count_new(listed))
-
-    def _count_new(self, listed: SortedList) -> int:
-        """Returns the number of documents that the selection has now, and the list does not."""
-        with self._lock:
-            commits, known = self._commits, self._counted.get(listed.name)
-        if known is not None and known[0] == commits:
-            return known[1]
+        rows = self._rows(asked, [first, first + max(0, min(count, MOST_LISTED))])
         condition, values = listed.selection.condition()
-        now = self._rows(f"SELECT document, schema_name FROM listing WHERE {condition}", values)
-        added = sum((row["document"], row["schema_name"]) not in listed.places for row in now)
-        with self._lock:
-            self._counted = {one: count for one, count in self._counted.items() if one in self._lists}
-            self._counted[listed.name] = commits, added
-        return added
+        new = f"SELECT count(*) AS n FROM listing ANTI JOIN {name} USING (document, schema_name) WHERE {condition}"
+        added = self._rows(new, values)[0]["n"]
+        return {"total": listed.total, "rows": [row if row["document"] else None for row in rows], "added": added}
 
-    def next_place(self, name: str, after: int) -> NextPlace:
-        """Returns the next place of a list, from the beginning again at its end, that nobody has reviewed.
+    def next_place(self, name: str, after: int) -> dict[str, int | None]:
+        """Returns the next `place` of a list, from the beginning again at its end, that nobody has reviewed.
 
-        Documents without a record are left out. Raises ListGone.
+        It is None if none is left; `left` tells how many are. Documents without a record are left out. Raises ListGone.
         """
-        listed = self._list(name)
-        rows = self._rows("SELECT document, schema_name FROM listing WHERE NOT reviewed AND has_record")
-        todo = sorted(
-            place
-            for row in rows
-            if (place := listed.places.get((row["document"], row["schema_name"]))) is not None
+        asked = (
+            "SELECT coalesce(min(place) FILTER (place > ?), min(place)) AS place, count(*) AS \"left\""
+            f" FROM {self._list(name).name} JOIN listing USING (document, schema_name)"
+            " WHERE NOT reviewed AND has_record AND place <> ?"
         )
-        todo = [place for place in todo if place != after]
-        return NextPlace(next((place for place in todo if place > after), todo[0] if todo else None), len(todo))
+        return self._rows(asked, [after, after])[0]
 
     def facets(self) -> dict[str, Any]:
         """Returns the schemas, codes and flags of the folder with their numbers of documents, and the totals.

@@ -200,15 +200,9 @@ class Review(Closing):
         leaves: list[dict[str, Any]] = []
         if record is not None:
             leaves = held_leaves_json(record, reviewed.guesses) if held else leaves_json(record)
-        state = {
-            "document": row["document"],
-            "opened": row["opened"],
+        state = reviewed.as_json | {
             "path": row["path"],
-            "schema": row["schema_name"],
-            "outcome": reviewed.outcome,
-            "code": reviewed.code,
-            "detail": reviewed.detail,
-            "pointers": list(reviewed.pointers),
+            "opened": row["opened"],
             "flags": sorted({*row["flags"], *row["document_flags"]}),
             "failed": list(row["failed"]),
             "record": None if record is None else record.text,

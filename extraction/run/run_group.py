@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from cinnabar.errors import DocumentError, RunError
-from cinnabar.extraction.corrections.stored import StoredCorrections
 from cinnabar.extraction.run.stored_run import Run, Summary
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import ROUTING, Store
@@ -39,7 +38,6 @@ class RunGroup:
         self._placed = {source.name: placed.get(source.fingerprint, set()) for source, _ in schemas}
         self._inputs = set(inputs)
         self._accounted: dict[str, str] = {}
-        corrections = StoredCorrections(store)
         self._runs = {
             source.name: Run(
                 store,
@@ -48,7 +46,6 @@ class RunGroup:
                 engine_fingerprint,
                 arguments,
                 retry_quarantined=retry_quarantined,
-                corrections=corrections,
             )
             for source, compiled in schemas
         }

@@ -26,7 +26,7 @@ from cinnabar.engine.version import read_by
 from cinnabar.errors import CinnabarError, DocumentError, RunError, UsageError
 from cinnabar.extraction.corrections.corrected_run import Revision
 from cinnabar.extraction.corrections.revising import Rules, rules_of
-from cinnabar.extraction.corrections.stored import StoredCorrections
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.records.validation import Validator
@@ -113,7 +113,6 @@ class Run:
         *,
         inputs: Collection[str] | None = None,
         retry_quarantined: bool = False,
-        corrections: StoredCorrections | None = None,
     ) -> None:
         self._store = store
         self._record_schema = arrow_schema(compiled)
@@ -130,7 +129,6 @@ class Run:
         self._revision = Revision(
             store,
             lambda: Rules(source, compiled, Validator(source), Checks(source, compiled), on_check, store.out),
-            corrections or StoredCorrections(store),
             # A backfill freezes the values that people corrected.
             keeps="backfill" in arguments,
         )
@@ -205,7 +203,7 @@ class Run:
         """
         with self._store.mutex:
             # A correction that is made while the batch is filled counts in it.
-            self._revision.commit_waiting()
+            commit_waiting(self._store)
             revised, before = self._revision.revise(batch)
             accepted, content = tables.batch_rows(self._accept(revised), self.key, self._record_schema)
             if not accepted:
@@ -252,7 +250,7 @@ class Run:
         RunError if an input has no outcome, or the stored outcomes differ from the accepted ones.
         """
         with self._store.mutex:
-            self._revision.commit_waiting()
+            commit_waiting(self._store)
             outcomes, codes = self._stored_outcomes()
             self._check_sum(outcomes)
             self._commit({"runs": self._run_row(manifests.now(), outcomes, usage or {})})

@@ -189,7 +189,7 @@ def test_who_is_late_gets_409_with_both_values(client: TestClient) -> None:
 def test_a_search_holds_up_nobody(review: Review) -> None:
     with review.listing._lock:
         # Whoever asks holds the lock only to open a cursor.
-        assert review.listing.page(review.listing.sort(ListSelection(search="txt")).name, 0, 5).total > 3
+        assert review.listing.page(review.listing.sort(ListSelection(search="txt")).name, 0, 5)["total"] > 3
     with pytest.raises(UsageError, match="at most 16 words"):
         ListSelection(search="x " * 2000)
     with pytest.raises(UsageError, match="400 characters"):
@@ -205,5 +205,5 @@ def test_a_list_is_read_while_the_table_behind_it_is_replaced(review: Review) ->
     listing.refresh()  # or the thread of the review has done it
     assert listing._commits != {0}
     assert reader.execute("SELECT count(*) FROM listing").fetchone() == before
-    assert listing.page(listing.sort(ListSelection()).name, 0, 5).total == (before or (0,))[0]
+    assert listing.page(listing.sort(ListSelection()).name, 0, 5)["total"] == (before or (0,))[0]
     reader.close()

@@ -37,7 +37,7 @@ def test_a_document_shows_how_many_of_its_values_are_sure_whatever_its_lists_are
     run(tmp_path / "out", outcomes=[replace(made, record=record), held], paths=("a.txt", "b.txt"))
     with Review(tmp_path / "out", "eva") as review:
         listed = review.listing.sort(ListSelection(order="path"))
-        rows = review.listing.page(listed.name, 0, 10).rows
+        rows = review.listing.page(listed.name, 0, 10)["rows"]
     # Seven values, of which the city is null.
     assert [(row["sure"], row["values"]) for row in rows] == [(2, 7), (None, None)]
 
