@@ -18,7 +18,7 @@ from cinnabar.extraction.corrections.changes import (
     renamed_record,
     renames_between,
 )
-from cinnabar.extraction.corrections.revising import Rules, judged_again, spelled_record, with_corrections
+from cinnabar.extraction.corrections.revising import Rules, corrected, spelled_record
 from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.stored import base_table, states, stored_corrections
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
@@ -102,10 +102,8 @@ class Revision:
             kept = [unit for unit in counting_units(state.in_force) if _has(outcome.record, unit)]
             # What the person said is no work of the model.
             base = replace(base, record=self._made(outcome.record, state.uncorrected.record, state, kept))
-        revised = with_corrections(outcome.record, state.in_force, self._rules)
         bases[outcome.digest] = base
-        judged = judged_again(replace(outcome, record=revised.record), base, self._rules)
-        return replace(judged, detail=revised.detail(judged.detail))
+        return corrected(outcome, state.in_force, base, self._rules)
 
     def _made(self, record: Record, made: Record, state: Reviewed, kept: Sequence[CorrectedPlace]) -> Record:
         """Returns a record with what models had made of these places before."""

@@ -42,7 +42,6 @@ def entry_of_changes(
     makes no sense.
     """
     identity = new_identity(state.last_identity)
-    entry = WaitingCorrection(identity, state.document, state.schema_name)
     names = state.document, state.schema_name, state.schema_fingerprint
     new = Correction(identity, *names, Action.OTHER_KIND, "", None, None, None, who, now())
     if any(change.action in EXCLUDING for change in changes):
@@ -53,7 +52,7 @@ def entry_of_changes(
     else:
         corrections = _corrections(out, state, changes, document, new) if changes else []
     numbered = (replace(one, identity=f"{identity}-{number}") for number, one in enumerate(corrections))
-    return replace(entry, corrections=tuple(numbered))
+    return WaitingCorrection(identity, state.document, state.schema_name, tuple(numbered))
 
 
 def entry_of_undo(
@@ -92,7 +91,7 @@ def _corrections(
     # A guess stays one wherever its row goes.
     draft.know([replace(draft.leaves[one], missing=True) for one in guesses & draft.leaves.keys()], {}, {})
     editing = _Editing(draft, rules, document, guesses)
-    fixes = [editing.make(change) for asked in changes for change in editing.stored_changes(asked)]
+    fixes = [editing.make(change, new) for asked in changes for change in editing.stored_changes(asked)]
     try:
         text = spelled_record(draft, record, rules)
     except NotAccepted as problem:
@@ -105,27 +104,9 @@ def _corrections(
         raise Refused(state.path, places)
     draft.value = parse(text)
     return [
-        replace(
-            new,
-            action=fix.change.action,
-            pointer=fix.change.pointer,
-            before=fix.before,
-            after=text_at(draft.value, fix.change.pointer),
-            evidence=fix.evidence,
-            fixed=units_text(map(draft.unit, fix.places)),
-        )
-        for fix in fixes
+        replace(one, after=text_at(draft.value, one.pointer), fixed=units_text(map(draft.unit, places)))
+        for one, places in fixes
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Fix:
-    """A change that is made: the value before, the words behind it, and the places that it fixes."""
-
-    change: Change
-    before: str | None
-    evidence: Evidence | None
-    places: list[str]
 
 
 #: Where what stood at a pointer stands now; None for nowhere.
@@ -173,8 +154,8 @@ class _Editing:
         leaves = self.draft.leaves
         return {one for one in self.guesses if one not in leaves or leaves[one].origin != HUMAN}
 
-    def make(self, change: Change) -> _Fix:
-        """Makes one change in the draft."""
+    def make(self, change: Change, new: Correction) -> tuple[Correction, list[str]]:
+        """Makes one change in the draft; returns its correction, and the places that it fixes."""
         draft, pointer = self.draft, change.pointer
         if pointer and not pointer.startswith("/"):
             raise UsageError(f"correct: expected a JSON pointer such as /total or /lines/0/price, got {pointer!r}")
@@ -200,7 +181,8 @@ class _Editing:
         # A correction within a list fixes the list; an accepted object has several places.
         several = place == pointer and (pointer == "" or change.action is Action.ACCEPT)
         places = places_in(draft.value, pointer, draft.leaves.values()) if several else []
-        return _Fix(change, before, evidence, places or [place])
+        made = replace(new, action=change.action, pointer=pointer, before=before, evidence=evidence)
+        return made, places or [place]
 
     def _accept(self, pointer: str) -> Evidence | None:
         draft, left = self.draft, self._open() - {pointer}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -79,23 +79,25 @@ def _rules(out: Path, name: str, fingerprint: str) -> Rules:
     return Rules(source, compiled, Validator(source), Checks(source, compiled), out=out)
 
 
-@dataclass(frozen=True, slots=True)
-class Revised:
-    """A record after corrections; `left_out` are those that its schema cannot hold, with the reasons."""
+def corrected(outcome: Outcome, corrections: Sequence[Correction], base: Reviewed, rules: Rules) -> Outcome:
+    """Returns an outcome with these corrections in its record, oldest first, and what becomes of it then.
 
-    record: Record
-    left_out: tuple[tuple[Correction, str], ...] = ()
+    Those that its schema cannot hold are left out, and the detail tells which and why. `base` tells the reasons for
+    which a model's record was held back: a place counts until a person has settled it.
+    """
+    assert outcome.record is not None
+    record, left = _with_corrections(outcome.record, corrections, rules)
+    if left:
+        record = replace(record, flags=tuple(sorted({*record.flags, LEFT_OUT})))
+    judged = _judged_again(replace(outcome, record=record), record, base, rules)
+    reasons = [f"correction {one.identity} at {one.pointer or '/'} left out: {why}" for one, why in left[:5]]
+    return replace(judged, detail="; ".join(filter(None, (judged.detail, *reasons))))
 
-    def detail(self, detail: str) -> str:
-        """Returns the detail of the record's outcome, with what was left out and why."""
-        reasons = [
-            f"correction {one.identity} at {one.pointer or '/'} left out: {why}" for one, why in self.left_out[:5]
-        ]
-        return "; ".join(filter(None, (detail, *reasons)))
 
-
-def with_corrections(record: Record, corrections: Sequence[Correction], rules: Rules) -> Revised:
-    """Returns a record with these corrections, oldest first; those that its schema cannot hold are left out.
+def _with_corrections(
+    record: Record, corrections: Sequence[Correction], rules: Rules
+) -> tuple[Record, list[tuple[Correction, str]]]:
+    """Returns a record with these corrections, and those that its schema cannot hold, with the reasons.
 
     A record that breaks its schema, as in quarantine, may break it afterwards where it did before.
     """
@@ -110,7 +112,7 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
     try:
         revised = _with_units(record, [unit for _, unit in counting], rules)
         if not _new(before, revised.text, rules):
-            return _revised_record(revised, left)
+            return revised, [*left.values()]
     except NotAccepted:
         pass
     for one, unit in counting:
@@ -128,13 +130,7 @@ def with_corrections(record: Record, corrections: Sequence[Correction], rules: R
             reason = reason or f"{wrong[0].pointer or '/'}: {wrong[0].message}"
         if reason:
             left[one.identity] = one, reason
-    return _revised_record(record, left)
-
-
-def _revised_record(record: Record, left: Mapping[str, tuple[Correction, str]]) -> Revised:
-    if left:
-        record = replace(record, flags=tuple(sorted({*record.flags, LEFT_OUT})))
-    return Revised(record, tuple(left.values()))
+    return record, [*left.values()]
 
 
 def _ways(unit: CorrectedPlace) -> list[CorrectedPlace]:
@@ -188,13 +184,8 @@ def without_units(
     return draft.record(spelled_record(draft, record, rules))
 
 
-def judged_again(outcome: Outcome, base: Reviewed, rules: Rules) -> Outcome:
-    """Returns the outcome of a corrected record: written, or in quarantine while a reason for it is left.
-
-    `base` tells the reasons for which a model's record was held back: a place counts until a person has settled it.
-    """
-    record = outcome.record
-    assert record is not None
+def _judged_again(outcome: Outcome, record: Record, base: Reviewed, rules: Rules) -> Outcome:
+    """Returns the outcome of a corrected record: written, or in quarantine while a reason for it is left."""
     held = base.outcome == "quarantined"
     if held and base.code not in _VALUE_CODES:
         return _held(outcome, base.code, base.detail, base.pointers, rules)

@@ -14,7 +14,7 @@ from cinnabar.errors import NotAccepted, RunError
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import Correction, in_force, renamed_corrections, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import judged_again, rules_of, with_corrections, without_units
+from cinnabar.extraction.corrections.revising import corrected, rules_of, without_units
 from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.stored import (
     Pair,
@@ -214,10 +214,8 @@ def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection) -> Reviewe
         record, corrections = base.record, in_force(now)
     elif units:
         record = without_units(record, base.record, units, in_force(now), rules)
-    revised = with_corrections(record, corrections, rules)
-    outcome = judged_again(state.outcome_with(revised.record), base, rules)
-    after = replace(state, corrections=now, base=base).with_outcome(outcome)
-    return replace(after, detail=revised.detail(outcome.detail))
+    outcome = corrected(state.outcome_with(record), corrections, base, rules)
+    return replace(state, corrections=now, base=base).with_outcome(outcome)
 
 
 def after_waiting_entry(out: Path, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
