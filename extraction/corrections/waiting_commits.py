@@ -44,16 +44,17 @@ def commit_waiting(store: Store, own: Judged | None = None) -> int:
     Raises RunError if the disk fails; then they wait on.
     """
     with store.mutex, failures(f"{store.out}: could not commit corrections"):
-        return _commit_waiting(store, *(own or (None, None)))
+        return _commit_waiting(store, own)
 
 
-def _commit_waiting(store: Store, judged: WaitingCorrection | None, judged_after: Reviewed | None) -> int:
+def _commit_waiting(store: Store, own: Judged | None) -> int:
+    judged, judged_after = own or (None, None)
     entries = journal.waiting_corrections(store.out, judged)
     if not entries:
         return 0
     pairs = {(entry.document, entry.schema_name) for entry in entries}
     stored, rows = states(store.out, store.commits(), pairs)
-    own: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
+    entries_of: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
     corrected: dict[Pair, Reviewed] = {}
     done = [entry for entry in entries if entry.identities & rows.identities]
     for entry in entries:
@@ -74,14 +75,14 @@ def _commit_waiting(store: Store, judged: WaitingCorrection | None, judged_after
         except Exception as error:  # an older version wrote it, or it is damaged: it stops nobody
             journal.set_correction_aside(store.out, entry, state.path, error)
             continue
-        own[pair].append(entry)
+        entries_of[pair].append(entry)
         corrected[pair] = after
         done.append(entry)
     groups: dict[tuple[str, str], list[Reviewed]] = defaultdict(list)
     for pair, state in corrected.items():
         groups[pair[1], _version_of(state)].append(state)
     for (name, fingerprint), group in groups.items():
-        _commit(store, name, fingerprint, group, own)
+        _commit(store, name, fingerprint, group, entries_of)
     journal.remove_waiting(store.out, done)
     return len(corrected)
 
