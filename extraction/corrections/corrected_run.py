@@ -26,7 +26,6 @@ from cinnabar.extraction.corrections.waiting_commits import corrected_rows, othe
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
-from cinnabar.schemas.compiling.changes import Renames
 from cinnabar.schemas.pointers import lies_within
 
 
@@ -108,10 +107,8 @@ class Revision:
     def _made(self, record: Record, made: Record, state: Reviewed, kept: Sequence[CorrectedPlace]) -> Record:
         """Returns a record with what models had made of these places before."""
         draft, form = RecordDraft(record), self._rules.compiled.form
-        renames = Renames()
-        if self._rules.out is not None:
-            own = self._rules.source
-            renames = renames_between(self._rules.out, own.name, state.schema_fingerprint, own.fingerprint)
+        own = self._rules.source
+        renames = renames_between(self._store.out, own.name, state.schema_fingerprint, own.fingerprint)
         before = RecordDraft(renamed_record(made, renames))
         for unit in kept:
             place = before.unit(unit.pointer)

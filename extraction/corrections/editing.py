@@ -95,11 +95,11 @@ def _corrections(
     try:
         text = spelled_record(draft, record, rules)
     except NotAccepted as problem:
-        violations = rules.violations(json_text(draft.value))
+        violations = rules.validator.check(json_text(draft.value))
         places = [(one.pointer, one.message) for one in violations] or [(problem.pointer, str(problem))]
         raise Refused(state.path, places) from problem
-    before = rules.violations(record.text)
-    places = [(one.pointer, one.message) for one in rules.violations(text) if one not in before]
+    before = rules.validator.check(record.text)
+    places = [(one.pointer, one.message) for one in rules.validator.check(text) if one not in before]
     if places:
         raise Refused(state.path, places)
     draft.value = parse(text)

@@ -40,31 +40,20 @@ class Rules:
     source: SchemaSource
     compiled: CompiledSchema
     validator: Validator
-    checks: Checks | None = None
-    on_check: OnCheck = "flag"
+    checks: Checks
     #: The folder, in which other versions of the schema are found.
-    out: Path | None = None
-
-    def violations(self, text: str) -> tuple[RecordViolation, ...]:
-        """Returns where a record's text breaks the schema; a text is judged once while its correction is made."""
-        return _violations(self.validator, text)
+    out: Path
+    on_check: OnCheck = "flag"
 
     def carry(self, unit: CorrectedPlace, record: Record, fingerprint: str) -> Carried:
         """Returns a place that was fixed under the version with this fingerprint as this one can hold it."""
         if fingerprint == self.source.fingerprint:
             return Carried(unit)
         older = None
-        if self.out is not None:
-            # Without the version that the person saw, what is left out of a record counts as not known.
-            with suppress(RunError):
-                older = rules_of(self.out, self.source.name, fingerprint).compiled.form
+        # Without the version that the person saw, what is left out of a record counts as not known.
+        with suppress(RunError):
+            older = rules_of(self.out, self.source.name, fingerprint).compiled.form
         return carry_over(unit, RecordDraft(record).unit(unit.pointer), self.compiled.form, older)
-
-
-# The text before a correction, the one after it, and as many of another document.
-@lru_cache(maxsize=4)
-def _violations(validator: Validator, text: str) -> tuple[RecordViolation, ...]:
-    return tuple(validator.check(text))
 
 
 def rules_of(out: Path, name: str, fingerprint: str) -> Rules:
@@ -76,7 +65,7 @@ def rules_of(out: Path, name: str, fingerprint: str) -> Rules:
 def _rules(out: Path, name: str, fingerprint: str) -> Rules:
     source = source_of(out, name, fingerprint)
     compiled = compile_schema(source.schema)
-    return Rules(source, compiled, Validator(source), Checks(source, compiled), out=out)
+    return Rules(source, compiled, Validator(source), Checks(source, compiled), out)
 
 
 def corrected(outcome: Outcome, corrections: Sequence[Correction], base: Reviewed, rules: Rules) -> Outcome:
@@ -101,7 +90,7 @@ def _with_corrections(
 
     A record that breaks its schema, as in quarantine, may break it afterwards where it did before.
     """
-    before = rules.violations(record.text)
+    before = rules.validator.check(record.text)
     counting: list[tuple[Correction, CorrectedPlace]] = []
     left: dict[str, tuple[Correction, str]] = {}
     for one, unit in counting_of(corrections):
@@ -125,7 +114,7 @@ def _with_corrections(
                 continue
             wrong = _new(before, revised.text, rules)
             if not wrong:
-                record, before, reason = revised, rules.violations(revised.text), ""
+                record, before, reason = revised, rules.validator.check(revised.text), ""
                 break
             reason = reason or f"{wrong[0].pointer or '/'}: {wrong[0].message}"
         if reason:
@@ -156,14 +145,14 @@ def spelled_record(draft: RecordDraft, record: Record, rules: Rules) -> str:
     try:
         return rules.compiled.canonical(draft.value)
     except NotAccepted:
-        if not rules.violations(record.text):
+        if not rules.validator.check(record.text):
             raise
         return json_text(draft.value)
 
 
 def _new(before: Sequence[RecordViolation], text: str, rules: Rules) -> list[RecordViolation]:
     """Returns the violations of this text that were not there before."""
-    return [one for one in rules.violations(text) if one not in before]
+    return [one for one in rules.validator.check(text) if one not in before]
 
 
 def without_units(
@@ -189,7 +178,7 @@ def _judged_again(outcome: Outcome, record: Record, base: Reviewed, rules: Rules
     held = base.outcome == "quarantined"
     if held and base.code not in _VALUE_CODES:
         return _held(outcome, base.code, base.detail, base.pointers, rules)
-    violations = rules.violations(record.text)
+    violations = rules.validator.check(record.text)
     if violations:
         detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
         pointers = tuple(dict.fromkeys(v.pointer for v in violations))

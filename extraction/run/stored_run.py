@@ -128,7 +128,7 @@ class Run:
         on_check: OnCheck = arguments.get("on_check", "flag")
         self._revision = Revision(
             store,
-            lambda: Rules(source, compiled, Validator(source), Checks(source, compiled), on_check, store.out),
+            lambda: Rules(source, compiled, Validator(source), Checks(source, compiled), store.out, on_check),
             # A backfill freezes the values that people corrected.
             keeps="backfill" in arguments,
         )
