@@ -161,7 +161,6 @@ class Listing:
         self._out = out
         self._lock = threading.RLock()
         self._refreshing = threading.Lock()
-        self._marks: dict[tuple[str, str], ReviewMarks] = {}
         self._lists: OrderedDict[str, SortedList] = OrderedDict()
         self._stack = contextlib.ExitStack()
         self._connection = self._stack.enter_context(locked_connection())
@@ -177,10 +176,10 @@ class Listing:
         """Returns the number of the newest commit in the list."""
         return max(self._commits, default=0)
 
-    def refresh(self, stored: Callable[[], dict[tuple[str, str], ReviewMarks]] | None = None) -> bool:
+    def refresh(self, stored: Callable[[], dict[tuple[str, str], ReviewMarks]]) -> bool:
         """Reads the folder again if it has a new commit; returns whether it had one. Other threads go on meanwhile.
 
-        `stored` gives the work of people as it is in the folder then; without it, it is what it was.
+        `stored` gives the work of people as it is in the folder then.
         """
         with self._refreshing:
             # Before the views are made: a commit between the two is read again later.
@@ -196,20 +195,22 @@ class Listing:
                 # A run may be replacing files; the next refresh finds them.
                 return False
             self._lost = manifests.about_lost(self._out, manifests.read_live(self._out))
-            marks = self._marks if stored is None else stored()
+            marks = stored()
             with self._lock:
                 self._connection.register("fresh", rows)
                 self._connection.execute("CREATE OR REPLACE TABLE listing AS FROM fresh")
                 self._connection.unregister("fresh")
-                self._commits, self._marks = seen, marks
-                self._apply(marks)
+                self._commits = seen
+                self.mark(marks)
             return True
 
     def mark(self, marks: dict[tuple[str, str], ReviewMarks]) -> None:
         """Sets a person's work on documents, by document and schema."""
+        rows = [(m.reviewed, m.corrected, m.other_kind, document, name) for (document, name), m in marks.items()]
+        asked = "UPDATE listing SET reviewed = ?, corrected = ?, other_kind = ? WHERE document = ? AND schema_name = ?"
         with self._lock:
-            self._marks |= marks
-            self._apply(marks)
+            if rows:
+                self._connection.executemany(asked, rows)
 
     def sort(self, selection: ListSelection) -> SortedList:
         """Makes a list; it keeps its order as long as it is used."""
@@ -219,9 +220,8 @@ class Listing:
             f"SELECT row_number() OVER (ORDER BY {order}) - 1 AS place, document, schema_name FROM listing"
             f" WHERE {condition}"
         )
+        made = SortedList(name, selection, self._rows(f"CREATE TABLE {name} AS {sorted_rows}", values)[0]["Count"])
         with self._lock:
-            self._connection.execute(f"CREATE TABLE {name} AS {sorted_rows}", values)
-            made = SortedList(name, selection, self._rows(f"SELECT count(*) AS n FROM {name}")[0]["n"])
             self._lists[name] = made
             while len(self._lists) > _LISTS or sum(one.total for one in self._lists.values()) > _LISTED:
                 if len(self._lists) == 1:
@@ -308,14 +308,6 @@ class Listing:
         the run whose model read it.
         """
         return _reading_of(self._out, self.snapshot, row["document"], row["schema_fingerprint"], row["run_id"])
-
-    def _apply(self, marks: dict[tuple[str, str], ReviewMarks]) -> None:
-        rows = [(m.reviewed, m.corrected, m.other_kind, document, name) for (document, name), m in marks.items()]
-        if rows:
-            asked = (
-                "UPDATE listing SET reviewed = ?, corrected = ?, other_kind = ? WHERE document = ? AND schema_name = ?"
-            )
-            self._connection.executemany(asked, rows)
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         # With a cursor of its own a long search makes nobody wait for the lock.

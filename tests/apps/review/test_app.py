@@ -202,7 +202,7 @@ def test_a_list_is_read_while_the_table_behind_it_is_replaced(review: Review) ->
     reader.execute("BEGIN; SELECT count(*) FROM listing")
     before = reader.fetchone()
     listing._commits = frozenset({0})
-    listing.refresh()  # or the thread of the review has done it
+    listing.refresh(dict)  # or the thread of the review has done it
     assert listing._commits != {0}
     assert reader.execute("SELECT count(*) FROM listing").fetchone() == before
     assert listing.page(listing.sort(ListSelection()).name, 0, 5)["total"] == (before or (0,))[0]
