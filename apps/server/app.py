@@ -178,9 +178,8 @@ class Api:
 
     def add_to(self, app: FastAPI) -> None:
         """Adds the routes and the forms of errors to an application."""
-        app.add_exception_handler(HTTPException, _http_error)
-        app.add_exception_handler(ApiError, _api_error)
-        app.add_exception_handler(Exception, _own_error)
+        for kind in (HTTPException, ApiError, Exception):
+            app.add_exception_handler(kind, _error_answer)
         routes: list[tuple[str, str, Any]] = [
             ("GET", "/v1/models", self._models),
             ("GET", "/v1/models/{name:path}", self._model),
@@ -224,18 +223,12 @@ class Api:
         return json_response({"status": "ready", "in_flight": self.gate.in_flight})
 
 
-async def _api_error(_: HttpRequest, error: Exception) -> Response:
-    assert isinstance(error, ApiError)
-    return error.response()
-
-
-async def _own_error(request: HttpRequest, _: Exception) -> Response:
-    """Tells of an error of our own, which the gate then logs."""
-    return internal_error(request.state.identity).response()
-
-
-async def _http_error(request: HttpRequest, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
+async def _error_answer(request: HttpRequest, error: Exception) -> Response:
+    if isinstance(error, ApiError):
+        return error.response()
+    if not isinstance(error, HTTPException):
+        # One of our own, which the gate then logs.
+        return internal_error(request.state.identity).response()
     message = str(error.detail)
     if error.status_code == 404:
         message = "there is no such route; docs/server.md lists them"

@@ -12,17 +12,8 @@ from fastapi import Response
 from cinnabar.engine.chat.requests import FailedRequest
 from cinnabar.errors import CinnabarError, UnsupportedSchema
 
-#: The status of each failure of a model. 499: the client is gone.
-_STATUS = {
-    "context_length_exceeded": 400,
-    "unsupported_parameter": 400,
-    "invalid_value": 400,
-    "invalid_schema": 400,
-    "cancelled": 499,
-    "timeout": 504,
-    "closed": 503,
-    "engine_error": 500,
-}
+#: The status of each failure of a model that is no fault of the request (400). 499: the client is gone.
+_STATUS = {"cancelled": 499, "timeout": 504, "closed": 503, "engine_error": 500}
 #: The type of an error with each status; 400 to 499 and 500 to 599 have one for all others.
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _REQUEST, _SERVER = "invalid_request_error", "server_error"
@@ -76,7 +67,7 @@ def of_failure(failed: FailedRequest) -> ApiError:
     headers = {"retry-after": "1"} if failed.code == "closed" else {}
     if failed.code == "timeout":
         headers["x-should-retry"] = "false"
-    return ApiError(_STATUS[failed.code], failed.code, failed.message, failed.param, headers=headers)
+    return ApiError(_STATUS.get(failed.code, 400), failed.code, failed.message, failed.param, headers=headers)
 
 
 def of_schema(problem: CinnabarError, param: str) -> ApiError:
