@@ -62,8 +62,7 @@ def client_of(served: Served, settings: RemoteSettings, key: str) -> AsyncOpenAI
 
     async def reticent(request: httpx2.Request) -> None:
         for name in [name for name in request.headers if name.startswith(("x-stainless", "openai-"))]:
-            if name != "x-stainless-raw-response":  # the client reads that one again
-                del request.headers[name]
+            del request.headers[name]
         request.headers["user-agent"] = "cinnabar"
         request.headers["accept-encoding"] = "gzip"
 
@@ -117,20 +116,18 @@ async def exchange(
     """
     # Extra: mercury.
     import openai
+    from httpx2 import Response
 
-    usual = {name: body[name] for name in ("model", "messages", "response_format")}
-    others = {name: value for name, value in body.items() if name not in usual}
     try:
         async with asyncio.timeout(settings.timeout):
-            raw = await client.chat.completions.with_raw_response.create(**usual, extra_body=others)
-            content = raw.http_response.content
+            response = await client.post("/chat/completions", cast_to=Response, body=body)
     except openai.APIStatusError as error:
         raise _refusal(error, served, key) from None
     except (TimeoutError, openai.APIConnectionError) as error:
         raise _broken(error, settings) from None
     except openai.OpenAIError as error:
         raise Transient(f"an unreadable answer ({type(error).__name__})", sent=True) from None
-    return _read(content)
+    return _read(response.content)
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

@@ -332,8 +332,8 @@ def test_requests_reveal_nothing_about_this_machine() -> None:
     with mercury.running(mercury.Server()) as server:
         filler(server).fill(requests(1))
     (headers,) = server.headers
-    told = [name for name in headers if name.startswith(("x-stainless", "openai-"))]
-    assert told == ["x-stainless-raw-response"] and headers["user-agent"] == "cinnabar"
+    assert not any(name.startswith(("x-stainless", "openai-")) for name in headers)
+    assert headers["user-agent"] == "cinnabar"
 
 
 @pytest.mark.parametrize(
