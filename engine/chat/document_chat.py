@@ -1,7 +1,4 @@
-"""A model behind a server that takes records from documents; it refuses all other requests plainly.
-
-Requests whose answer is read from a document: what they ask for, and the answer with what the document lacks.
-"""
+"""A model behind a server that takes records from documents; it refuses all other requests plainly."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 A plan is made beside the batch, in another thread: a graph of a large vocabulary takes part of a second.
 
-The messages that a language model sees for a request of a chat.
-
 The client's own messages stay as they are. What the answer must look like is told behind the system message, in words:
 the constraint sees to it in any case, but a model that knows it writes better. A chat template may know neither tools
 nor a system message, so calls and their results are texts, and a template without a system message gets that text at
