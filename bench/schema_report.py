@@ -30,7 +30,6 @@ from cinnabar.engine.request import Filled
 from cinnabar.errors import CinnabarError, NotAccepted, NoValue, TooLarge
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.automata.strings import json_text, parse
-from cinnabar.schemas.form.fitting import fit
 
 GIB = 1 << 30
 
@@ -213,7 +212,7 @@ def steered(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, Cou
                 held.note(name, str(problem))
                 continue
             held.note(name)
-            way = in_the_forms_way(schema.form, fit(schema.form, parse(text)))
+            way = in_the_forms_way(schema.form, parse(text))
             # If the form's way to write absence is not allowed, the record itself is expected.
             wanted = schema.canonical(parse(way)) if schema.accepts(way) else wanted
             result = _filled(schema, wanted)

@@ -190,7 +190,7 @@ class RecordText(AnswerKind):
 
     def read(self, text: bytes) -> ClientAnswer:
         """Returns the canonical text of the record."""
-        return ClientAnswer(fit(self.form, parse(text.decode())).text)
+        return ClientAnswer(fit(self.form, parse(text.decode())))
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Call(AnswerKind):
         if call is None:
             raise ValueError(f"expected a call of a tool, got {text[:200]!r}")
         tool, arguments = call
-        return ClientAnswer("", (tool.name, fit(tool.parameters.form, arguments).text))
+        return ClientAnswer("", (tool.name, fit(tool.parameters.form, arguments)))
 
     def _parse_call(self, text: bytes) -> tuple[Tool, Any] | None:
         tool = next((tool for tool in self.tools if text.startswith(_before(tool))), None)

@@ -180,7 +180,7 @@ class _Shown:
             return plan.request.form.instance
         try:
             record = plan.remaining.with_frozen(None if state is None else parse(state.decode()))
-            return fit(plan.request.form, record).text
+            return fit(plan.request.form, record)
         except (NotAccepted, ValueError):
             return ""
 

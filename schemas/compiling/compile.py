@@ -53,7 +53,7 @@ class CompiledSchema:
         `value` is parsed JSON; numbers may be int, float or Decimal. Raises NotAccepted with the place of the value
         if the schema does not allow it or the form has no place for it.
         """
-        text = fit(self.form, value).text
+        text = fit(self.form, value)
         violation = self.judge.violation(parse(text))
         if violation is not None:
             raise NotAccepted(violation.pointer, violation.expected, violation.got)

@@ -1,4 +1,4 @@
-"""Fitting of a record into a form: the text of each slot, the rows of arrays, and the canonical text.
+"""Fitting of a record into a form: its canonical text.
 
 A walk over a record along its form: the slots with their values, and the rows of arrays.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -17,35 +17,19 @@ from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, Object
 from cinnabar.schemas.pointers import escape
 
 
-@dataclass(slots=True)
-class Fitted:
-    """A record as a form holds it.
-
-    `text` is canonical. `rows` are the rows of arrays as (array, parent), parents before their children, with -1 for
-    a row outside of any other. `texts` maps (slot, row) to the content of the slot in that row: a canonical JSON text,
-    for a selector the name of the branch. Slots of parts that are left out have no entry.
-    """
-
-    text: str = ""
-    rows: list[tuple[int, int]] = field(default_factory=list)
-    texts: dict[tuple[int, int], str] = field(default_factory=dict)
-
-
-def fit(form: Form, value: Any) -> Fitted:
-    """The record `value`, parsed JSON, in this form: properties in its order, one spelling of each value.
+def fit(form: Form, value: Any) -> str:
+    """The canonical text of `value`, parsed JSON, in this form: properties in its order, one spelling of each value.
 
     If several branches of a choice hold a value, the first of them takes it. Raises NotAccepted with the place of a
     value if the form has no place for it.
     """
-    fitter = _Fitter()
-    text = fitter.text(form.root, value, "", -1)
-    return Fitted(text, fitter.rows, fitter.texts)
+    return _text(form.root, value, "")
 
 
 def accept(form: Form, value: Any) -> str | None:
     """The canonical record of a value, parsed JSON in any spelling; None if form or schema do not allow it."""
     try:
-        text = fit(form, value).text
+        text = fit(form, value)
     except (NotAccepted, ValueError):
         return None
     return text if form.judge is None or form.judge.accepts(parse(text)) else None
@@ -76,115 +60,93 @@ def _accepts(key: Slot, name: str) -> bool:
 
 def _holds(node: Node, value: Any) -> bool:
     try:
-        _Fitter().text(node, value, "", -1)
+        _text(node, value, "")
     except NotAccepted:
         return False
     return True
 
 
-class _Fitter:
-    """One walk over a record."""
+def _text(node: Node, value: Any, pointer: str) -> str:
+    """The canonical text of the value in the place of this node."""
+    if value is None and node.nullable and not isinstance(node, Slot):
+        return "null"
+    if isinstance(node, ObjectNode):
+        return _object(node, value, pointer)
+    if isinstance(node, ArrayNode):
+        return _array(node, value, pointer)
+    if isinstance(node, ChoiceNode):
+        return _choice(node, value, pointer)
+    if isinstance(value, (dict, list, tuple)):
+        raise NotAccepted(pointer, _one(node.kind), repr(value))
+    try:
+        text = scalar_text(value)
+    except ValueError as problem:
+        raise NotAccepted(pointer, str(problem), repr(value)) from None
+    if not node.accepts(text.encode()):
+        raise NotAccepted(pointer, f"{_one(node.format or node.kind)} that the schema allows", text)
+    return text
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[int, int]] = []
-        self.texts: dict[tuple[int, int], str] = {}
 
-    def text(self, node: Node, value: Any, pointer: str, row: int) -> str:
-        """The canonical text of the value in the place of this node."""
-        if value is None and node.nullable and not isinstance(node, Slot):
-            return "null"
-        if isinstance(node, ObjectNode):
-            return self._object(node, value, pointer, row)
-        if isinstance(node, ArrayNode):
-            return self._array(node, value, pointer, row)
-        if isinstance(node, ChoiceNode):
-            return self._choice(node, value, pointer, row)
-        if isinstance(value, (dict, list, tuple)):
-            raise NotAccepted(pointer, _one(node.kind), repr(value))
+def _choice(node: ChoiceNode, value: Any, pointer: str) -> str:
+    nearest: NotAccepted | None = None
+    for branch in node.branches:
         try:
-            text = scalar_text(value)
-        except ValueError as problem:
-            raise NotAccepted(pointer, str(problem), repr(value)) from None
-        if not node.accepts(text.encode()):
-            raise NotAccepted(pointer, f"{_one(node.format or node.kind)} that the schema allows", text)
-        self.texts[node.index, row] = text
-        return text
+            return _text(branch, value, pointer)
+        except NotAccepted as problem:
+            # The branch in which the value gets furthest is the one that was meant.
+            if nearest is None or problem.pointer.count("/") > nearest.pointer.count("/"):
+                nearest = problem
+    assert nearest is not None, "a choice has branches"
+    raise nearest
 
-    def _choice(self, node: ChoiceNode, value: Any, pointer: str, row: int) -> str:
-        nearest: NotAccepted | None = None
-        rows, texts = len(self.rows), self.texts
-        for branch, option in zip(node.branches, node.selector.options, strict=True):
-            self.texts = {(node.selector.index, row): option}
-            try:
-                text = self.text(branch, value, pointer, row)
-            except NotAccepted as problem:
-                del self.rows[rows:]
-                # The branch in which the value gets furthest is the one that was meant.
-                if nearest is None or problem.pointer.count("/") > nearest.pointer.count("/"):
-                    nearest = problem
-                continue
-            texts.update(self.texts)
-            self.texts = texts
-            return text
-        self.texts = texts
-        assert nearest is not None, "a choice has branches"
-        raise nearest
 
-    def _array(self, node: ArrayNode, value: Any, pointer: str, row: int) -> str:
-        if not isinstance(value, (list, tuple)):
-            raise NotAccepted(pointer, "an array", repr(value))
-        fixed = len(node.prefix)
-        most = node.max_items
-        if node.item is None:
-            most = fixed if most is None else min(most, fixed)
-        if len(value) < node.min_items or (most is not None and len(value) > most):
-            wanted = f"{node.min_items} to {'more' if most is None else most} items"
-            raise NotAccepted(pointer, wanted, f"{len(value)} items")
-        parts = [
-            self.text(part, one, f"{pointer}/{at}", row)
-            for at, (part, one) in enumerate(zip(node.prefix, value, strict=False))
-        ]
-        for at, one in enumerate(value[fixed:], fixed):
-            assert node.item is not None
-            parts.append(self.text(node.item, one, f"{pointer}/{at}", self._row(node, row)))
-        return "[" + ",".join(parts) + "]"
+def _array(node: ArrayNode, value: Any, pointer: str) -> str:
+    if not isinstance(value, (list, tuple)):
+        raise NotAccepted(pointer, "an array", repr(value))
+    fixed = len(node.prefix)
+    most = node.max_items
+    if node.item is None:
+        most = fixed if most is None else min(most, fixed)
+    if len(value) < node.min_items or (most is not None and len(value) > most):
+        wanted = f"{node.min_items} to {'more' if most is None else most} items"
+        raise NotAccepted(pointer, wanted, f"{len(value)} items")
+    parts = []
+    for at, one in enumerate(value):
+        part = node.prefix[at] if at < fixed else node.item
+        assert part is not None
+        parts.append(_text(part, one, f"{pointer}/{at}"))
+    return "[" + ",".join(parts) + "]"
 
-    def _row(self, array: ArrayNode, parent: int) -> int:
-        self.rows.append((array.index, parent))
-        return len(self.rows) - 1
 
-    def _object(self, node: ObjectNode, value: Any, pointer: str, row: int) -> str:
-        if not isinstance(value, Mapping):
-            raise NotAccepted(pointer, "an object", repr(value))
-        parts, declared = [], set()
-        for place in node.properties:
-            declared.add(place.name)
-            below = f"{pointer}/{escape(place.name)}"
-            if place.name in value:
-                text = self.text(place.node, value[place.name], below, row)
-                parts.append(f"{scalar_text(place.name)}:{text}")
-            elif place.required:
-                raise NotAccepted(below, "a value, because it is required", "none")
-        others = [name for name in value if name not in declared]
-        groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
-        for name in others:
-            held = group_of(node, name, value[name])
-            if held is None:
-                below = f"{pointer}/{escape(name)}"
-                raise NotAccepted(below, "no undeclared property", repr(value[name]))
-            groups[held.index].append(name)
-        for rest in node.rest:
-            assert rest.key is not None and rest.item is not None
-            names = groups[rest.index]
-            if len(names) < rest.min_items or (rest.max_items is not None and len(names) > rest.max_items):
-                wanted = "as many properties as the schema allows"
-                raise NotAccepted(pointer, wanted, f"{len(value)} properties")
-            for name in names:
-                below = f"{pointer}/{escape(name)}"
-                at = self._row(rest, row)
-                key = self.text(rest.key, name, below, at)
-                parts.append(f"{key}:{self.text(rest.item, value[name], below, at)}")
-        return "{" + ",".join(parts) + "}"
+def _object(node: ObjectNode, value: Any, pointer: str) -> str:
+    if not isinstance(value, Mapping):
+        raise NotAccepted(pointer, "an object", repr(value))
+    parts, declared = [], set()
+    for place in node.properties:
+        declared.add(place.name)
+        below = f"{pointer}/{escape(place.name)}"
+        if place.name in value:
+            parts.append(f"{scalar_text(place.name)}:{_text(place.node, value[place.name], below)}")
+        elif place.required:
+            raise NotAccepted(below, "a value, because it is required", "none")
+    groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
+    for name in value:
+        if name in declared:
+            continue
+        held = group_of(node, name, value[name])
+        if held is None:
+            raise NotAccepted(f"{pointer}/{escape(name)}", "no undeclared property", repr(value[name]))
+        groups[held.index].append(name)
+    for rest in node.rest:
+        assert rest.key is not None and rest.item is not None
+        names = groups[rest.index]
+        if len(names) < rest.min_items or (rest.max_items is not None and len(names) > rest.max_items):
+            wanted = "as many properties as the schema allows"
+            raise NotAccepted(pointer, wanted, f"{len(value)} properties")
+        for name in names:
+            below = f"{pointer}/{escape(name)}"
+            parts.append(f"{_text(rest.key, name, below)}:{_text(rest.item, value[name], below)}")
+    return "{" + ",".join(parts) + "}"
 
 
 def _one(kind: str) -> str:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -20,7 +21,7 @@ from cinnabar.engine.request import Passage, Request
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.strings import scalar_text
-from cinnabar.schemas.form.fitting import Fitted, branch_of, fit, group_of
+from cinnabar.schemas.form.fitting import RecordLeaf, RecordRow, branch_of, fit, group_of, walk_record
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing_arrays
 
 #: Rows of one form; arrays within arrays would otherwise have more rows than any form holds.
@@ -202,17 +203,37 @@ def _text(instance: SlotInstance, texts: Mapping[tuple[int, int], str]) -> bytes
     return None if text == "null" else text.encode()
 
 
-def wished(form: Form, record: Any) -> Fitted:
+@dataclass(slots=True)
+class Held:
+    """What a form holds of a record: its rows as (array, parent), and texts by (slot, row) of what is not null."""
+
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)
+
+
+def held(form: Form, record: Any) -> Held:
+    """A record that fits the form, as the form holds it."""
+    found = Held()
+    for part in walk_record(form, record):
+        if isinstance(part, RecordRow):
+            found.rows.append((part.array.index, part.parent))
+        elif isinstance(part, RecordLeaf) and part.value is not None:
+            found.texts[part.slot.index, part.row] = scalar_text(part.value)
+    return found
+
+
+def wished(form: Form, record: Any) -> Held:
     """The record in the form; of a record that does not fit, as much as the form has room for."""
     try:
-        return fit(form, record)
+        fit(form, record)
     except NotAccepted:
-        found = Fitted()
+        found = Held()
         _squeeze(form.root, record, -1, found)
         return found
+    return held(form, record)
 
 
-def _squeeze(node: Node, value: Any, row: int, found: Fitted) -> None:
+def _squeeze(node: Node, value: Any, row: int, found: Held) -> None:
     """Put a value in its place, allowed or not."""
     if isinstance(node, ChoiceNode):
         held = branch_of(node, value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jsonschema_rs
-from tests.support.random_model import RandomModel, request
+from tests.support.random_model import RandomModel, held, request
 
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.layout import lay_out
@@ -16,7 +16,6 @@ from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, translate
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.automata.strings import parse
-from cinnabar.schemas.form.fitting import Fitted
 from cinnabar.schemas.form.form import Form
 
 EFFORTS = ("instant", "low", "medium", "high")
@@ -80,13 +79,14 @@ def refusals(compiled: CompiledSchema, other: Judge | None, texts: Sequence[str]
             yield f"not valid to the other: {text[:160]}"
 
 
-def in_the_forms_way(form: Form, fitted: Fitted) -> str:
-    """The record that a form holds, with absence as the form writes it: see docs/json-schema.md."""
-    rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(fitted.rows)]
+def in_the_forms_way(form: Form, record: Any) -> str:
+    """The record, which a form holds, with absence as the form writes it: see docs/json-schema.md."""
+    found = held(form, record)
+    rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(found.rows)]
     layout = lay_out(form, rows, {})
     values: list[WrittenValue] = []
     for slot, row in zip(layout.slots, layout.row_of, strict=True):
-        text = fitted.texts.get((slot.index, row), "null")
+        text = found.texts.get((slot.index, row), "null")
         absent = text == "null"
         values.append(WrittenValue((slot.minimal if absent else text).encode(), absent, confidence=1.0))
     return Writer(layout, values).record

@@ -163,7 +163,7 @@ def with_facts(form: Form, filled: Filled, facts: FactValues) -> Filled:
             leaf = Leaf(text, 1.0, value.spans[number : number + 1], "fact", slot=node.item.index)
             leaves[f"{at}/{number}"] = leaf if value.state == "given" else _made_up(text, node.item)
             rows[f"{at}/{number}"] = _anchor(value, number), 1.0
-    text = fit(form, record).text if changed else filled.record
+    text = fit(form, record) if changed else filled.record
     lists = {at: sure for at, sure in filled.lists.items() if not facts.holds(at)}
     lists |= _whole_lists(form, text, facts)
     return replace(filled, record=text, leaves=leaves, rows=rows, lists=lists)
