@@ -181,7 +181,7 @@ class Tools:
     async def schema_check(self, schema: SchemaGiven) -> dict[str, Any]:
         """Tell the fields that a schema asks for, or where and why it cannot be enforced."""
         prepared = await (await asyncio.to_thread(self.reading)).prepare(schema)
-        await asyncio.to_thread(prepared.judges)
+        await asyncio.to_thread(lambda: prepared.judges)
         told = await asyncio.to_thread(self.report, prepared.source, prepared.compiled)
         fields = _within(told["fields"], self.most)
         left = len(told["fields"]) - len(fields)

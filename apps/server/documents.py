@@ -100,7 +100,7 @@ class FileReading:
         self._completions.check_model(asked.model or self._completions.name)
         prepared = await self.prepare(asked.schema_)
         try:
-            validator, checks = await asyncio.to_thread(prepared.judges)
+            validator, checks = await asyncio.to_thread(lambda: prepared.judges)
         except CinnabarError as problem:
             raise of_schema(problem, "schema") from None
         effort = self._completions.effort_of(asked.reasoning_effort)

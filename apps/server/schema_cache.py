@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,11 +38,10 @@ _PART, _OPTION = 2_600, 250
 
 @dataclass(frozen=True)
 class Prepared:
-    """A schema that is ready: its form is laid out. `validator` and `checks` are made when they are needed."""
+    """A schema that is ready: its form is laid out. `judges` are made when they are needed."""
 
     source: SchemaSource
     compiled: CompiledSchema
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @cached_property
     def size(self) -> int:
@@ -55,19 +54,9 @@ class Prepared:
         return told + _PART * parts + _OPTION * options
 
     @cached_property
-    def validator(self) -> Validator:
-        """The independent validator of records."""
-        return Validator(self.source)
-
-    @cached_property
-    def checks(self) -> Checks:
-        """The checks between fields."""
-        return Checks(self.source, self.compiled)
-
     def judges(self) -> tuple[Validator, Checks]:
-        """Returns the validator and the checks. Raises CinnabarError for a schema that they cannot take."""
-        with self._lock:
-            return self.validator, self.checks
+        """The validator of records and the checks between fields; CinnabarError if they cannot take the schema."""
+        return Validator(self.source), Checks(self.source, self.compiled)
 
 
 class SchemaCache:
