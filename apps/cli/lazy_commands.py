@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache, partial
@@ -97,7 +97,7 @@ def group_of(about: str) -> typer.Typer:
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only, and with --json the result.")]
 #: A command yields its answer as a JSON value, then prints it for people, and returns its exit status.
-Answer = Iterator[Any]
+Answer = Generator[Any, None, Any]
 
 
 def _declare(as_json: AsJson = False, quiet: _Quiet = False) -> None:

@@ -138,11 +138,11 @@ class Tools:
         if not files and not texts:
             raise UsageError("extract: expected files or texts, got none")
         body = check_parameters(ExtractBody, {"schema": schema, "files": [{"content": ""}]})
-        files = [files] if isinstance(files, str) else files
-        if len(files) + len(texts) > FILES:
-            raise UsageError(f"extract: expected at most {FILES} files and texts, got {len(files) + len(texts)}")
+        names = (files,) if isinstance(files, str) else files
+        if len(names) + len(texts) > FILES:
+            raise UsageError(f"extract: expected at most {FILES} files and texts, got {len(names) + len(texts)}")
         left, given = _TOGETHER * self.folders.most, list[tuple[str, bytes]]()
-        for name in files:
+        for name in names:
             given.append((name, await asyncio.to_thread(self.folders.read, name)))
             left -= len(given[-1][1])
             if left < 0:

@@ -95,7 +95,8 @@ class SchemaCache:
     async def _kept_or_new(self, key: str, make: Callable[[], Prepared], param: str) -> Prepared:
         with self._lock:
             # The latest one comes last.
-            pending = self._kept[key] = self._kept.pop(key, None) or self._threads.submit(make)
+            kept = self._kept.pop(key, None)
+            pending = self._kept[key] = kept or self._threads.submit(make)
         waiting = asyncio.wrap_future(pending)
         # A client that left does not hear of a failure, which else would be logged.
         waiting.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -180,7 +181,7 @@ def corrected_rows(
     counts = {status: sum(one.status == status for one in stored) for status in STATUSES}
     if (bases := base_table(group, key)).num_rows:
         content["uncorrected"] = bases
-    run = {
+    run: dict[str, Any] = {
         "run_id": run_id,
         "started": now,
         "finished": now,
