@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pyarrow as pa
@@ -178,10 +177,10 @@ def corrected_rows(
     key = Key(run_id, name, fingerprint, engine)
     # A version of the schema with another column may have come since they were judged.
     stored, content = tables.batch_rows(outcomes, key, columns)
-    counts = {status: sum(one.status == status for one in stored) for status in STATUSES}
+    counts: dict[str, int] = {status: sum(one.status == status for one in stored) for status in STATUSES}
     if (bases := base_table(group, key)).num_rows:
         content["uncorrected"] = bases
-    run: dict[str, Any] = {
+    run = {
         "run_id": run_id,
         "started": now,
         "finished": now,
