@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
@@ -24,7 +24,6 @@ from typing import Any
 from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.language.planning import Remaining
-from cinnabar.engine.models.language.tokenizer import Tokenizer
 from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
@@ -44,37 +43,12 @@ _LEAST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerText:
-    """A record's text as a model wrote it.
-
-    lengths: the bytes of each token; posteriors: that of each at its commit; chosen: False for a token that was
-    forced. `steps` counts forward passes, `reopened` the tokens that were masked again. log_mass: the natural logarithm
-    of the model's share on allowed texts, of the whole record.
-    """
-
-    text: bytes
-    lengths: Sequence[int]
-    posteriors: Sequence[float]
-    chosen: Sequence[bool]
-    steps: int = 0
-    reopened: int = 0
-    log_mass: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Sureness:
     """The posteriors of the chosen tokens that carry a value: the product, the least, and that of the first."""
 
     product: float
     least: float
     first: float
-
-
-def written_by(decoded: Decoded, tokenizer: Tokenizer) -> AnswerText:
-    """Returns a decoded record as it was written."""
-    lengths = [len(tokenizer.decode([token])) for token in decoded.tokens]
-    passes, reopened = decoded.passes, decoded.reopened
-    return AnswerText(decoded.text, lengths, decoded.posteriors, decoded.chosen, passes, reopened, decoded.log_mass)
 
 
 def without_made_up_values(form: Form, filled: Filled) -> Filled:
@@ -88,7 +62,7 @@ def without_made_up_values(form: Form, filled: Filled) -> Filled:
 class Certainty:
     """Tells how sure a model was of any stretch of the text that it wrote."""
 
-    def __init__(self, written: AnswerText) -> None:
+    def __init__(self, written: Decoded) -> None:
         self._text, self._written = written.text, written
         self.log_mass = round(written.log_mass, 4)
         self._ends = list(accumulate(written.lengths))
@@ -112,7 +86,7 @@ class Certainty:
         return Sureness(min(product, 1.0), min(posteriors), posteriors[0])
 
 
-def read_written(request: Request, remaining: Remaining, written: AnswerText | None) -> Filled:
+def read_written(request: Request, remaining: Remaining, written: Decoded | None) -> Filled:
     """Returns the record that the model wrote (None if there was nothing to ask) joined with the frozen values.
 
     Empty texts, and rows without any value, count as absent, as in the records of other models. If the schema demands
@@ -139,7 +113,7 @@ def read_written(request: Request, remaining: Remaining, written: AnswerText | N
         if accept(request.form, record) is None:
             raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
         filled = _as_written(request, record, taken, weigh)
-    return filled if written is None else replace(filled, steps=written.steps, reopened=written.reopened)
+    return filled if written is None else replace(filled, steps=written.passes, reopened=written.reopened)
 
 
 def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], str]]:

@@ -27,16 +27,17 @@ BLIND_REPAIRS = 4
 class Decoded:
     """The answer to a task.
 
-    text: the record. tokens: those that spell it. posteriors: of each token at its commit. chosen: whether the model
-    chose it; else it was forced. passes: forward passes that the request took part in, those of its prompt apart.
-    reopened: tokens that were masked again. log_mass: log share of the model's mass that the constraint left, summed
-    over the first passes of the blocks. accepted: whether the record is the decoded one; if not, the judge refused
-    that, or its time was over, and this is the longest beginning that it accepts, with a smallest rest. cached: tokens
-    of the prompt that were not computed, since another request had read them.
+    text: the record. tokens: those that spell it. lengths: the bytes of each. posteriors: of each token at its commit.
+    chosen: whether the model chose it; else it was forced. passes: forward passes that the request took part in, those
+    of its prompt apart. reopened: tokens that were masked again. log_mass: log share of the model's mass that the
+    constraint left, summed over the first passes of the blocks. accepted: whether the record is the decoded one; if
+    not, the judge refused that, or its time was over, and this is the longest beginning that it accepts, with a
+    smallest rest. cached: tokens of the prompt that were not computed, since another request had read them.
     """
 
     text: bytes
     tokens: tuple[int, ...]
+    lengths: tuple[int, ...]
     posteriors: tuple[float, ...]
     chosen: tuple[bool, ...]
     passes: int
@@ -172,10 +173,12 @@ class DecodingRun:
             while not text.startswith(self._texts.text(tokens[:many].tolist())):
                 many -= 1
             rest = self._texts.spell(text[len(self._texts.text(tokens[:many].tolist())) :])
+        spelled = (*tokens[:many].tolist(), *rest)
         posterior = sequence.posterior[sequence.begin : sequence.begin + many]
         return Decoded(
             text=text,
-            tokens=(*tokens[:many].tolist(), *rest),
+            tokens=spelled,
+            lengths=tuple(len(self._texts.text([token])) for token in spelled),
             posteriors=(*posterior.tolist(), *(0.0 for _ in rest)),
             chosen=(*chosen[:many].tolist(), *(True for _ in rest)),
             passes=sequence.passes,

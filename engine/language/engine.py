@@ -8,7 +8,7 @@ from dataclasses import replace
 from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.engine import FormState, Watcher, failure_of, notify, run_stream
 from cinnabar.engine.few_shot import Examples, shown_with
-from cinnabar.engine.language.answer import read_written, without_made_up_values, written_by
+from cinnabar.engine.language.answer import read_written, without_made_up_values
 from cinnabar.engine.language.decoded import Decoded, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.graph_cache import cached_graph
@@ -128,8 +128,7 @@ class LanguageEngine:
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            written = None if decoded is None else written_by(decoded, self.model.tokenizer)
-            filled = read_written(request, plan.remaining, written)
+            filled = read_written(request, plan.remaining, decoded)
             if self.calibration is not None:
                 filled = self.calibration.calibrate(request.form, request.passage, filled)
                 # A reading beside another one is weighed with that.

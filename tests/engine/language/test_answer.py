@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.support.remote_forms import form_of, request
 
-from cinnabar.engine.language.answer import AnswerText, read_written
+from cinnabar.engine.language.answer import read_written
+from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.language.planning import Remaining
 from cinnabar.engine.request import Filled, Request
 from cinnabar.errors import EngineFailure
@@ -37,13 +39,13 @@ NOTE: dict[str, Any] = {
 TOKEN = re.compile(rb"\w+|\W")
 
 
-def written(record: Any, sure: dict[str, float] | None = None, forced: str = "") -> AnswerText:
+def written(record: Any, sure: dict[str, float] | None = None, forced: str = "") -> Decoded:
     """Returns a text all of whose tokens are sure, except these; those of `forced` are not chosen."""
     text = json.dumps(record, ensure_ascii=False).encode()
     tokens = TOKEN.findall(text)
     posteriors = [(sure or {}).get(token.decode(), 1.0) for token in tokens]
     chosen = [token.decode() not in forced.split() for token in tokens]
-    return AnswerText(text, [len(token) for token in tokens], posteriors, chosen, 4, 1, log_mass=-2.5)
+    return Decoded(text, (), tuple(map(len, tokens)), tuple(posteriors), tuple(chosen), 4, 1, log_mass=-2.5)
 
 
 def answered(record: Any, sure: dict[str, float] | None = None, forced: str = "", **known: str | None) -> Filled:
@@ -92,7 +94,7 @@ def test_a_value_that_the_schema_alone_decides_is_sure() -> None:
     schema = {"type": "object", "properties": {"a": {"const": "x"}, "b": {"type": "null"}}, "required": ["a", "b"]}
     asked = request(form_of(schema), TEXT)
     text = written({"a": "x", "b": None})
-    forced = AnswerText(text.text, text.lengths, text.posteriors, [False] * len(text.lengths))
+    forced = replace(text, chosen=(False,) * len(text.lengths))
     leaves = read_written(asked, Remaining(asked), forced).leaves
     assert [(leaf.text, leaf.confidence) for leaf in leaves.values()] == [('"x"', 1.0), ("null", 1.0)]
 
@@ -209,7 +211,8 @@ def test_a_number_may_be_spelled_in_any_way_and_is_stored_canonically() -> None:
     asked = request(form_of(NOTE), TEXT)
     text = b'{"number": "R\\u002d77", "day": null, "amount": 190.00, "lines": [{"what": "pears", "price": 3.0}]}'
     tokens = TOKEN.findall(text)
-    plain = AnswerText(text, [*map(len, tokens)], [1.0] * len(tokens), [True] * len(tokens))
+    many = len(tokens)
+    plain = Decoded(text, (), tuple(map(len, tokens)), (1.0,) * many, (True,) * many, 1, 0, 0.0)
     found = read_written(asked, Remaining(asked), plain)
     assert found.record == '{"number":"R-77","day":null,"amount":190,"lines":[{"what":"pears","price":3}]}'
     assert words(found, "/number") == ["R-77"] and words(found, "/lines/0/price") == ["3,00"]
@@ -218,7 +221,7 @@ def test_a_number_may_be_spelled_in_any_way_and_is_stored_canonically() -> None:
 
 def test_a_constant_is_sure_however_the_model_spells_it() -> None:
     asked = request(form_of({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]}), TEXT)
-    spelled = AnswerText(b'{"a": 1.0}', [1] * 10, [0.5] * 10, [True] * 10)
+    spelled = Decoded(b'{"a": 1.0}', (), (1,) * 10, (0.5,) * 10, (True,) * 10, 1, 0, 0.0)
     leaf = read_written(asked, Remaining(asked), spelled).leaves["/a"]
     assert (leaf.text, leaf.confidence) == ("1", 1.0)
 
