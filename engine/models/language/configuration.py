@@ -154,11 +154,36 @@ def stated_precision(folder: str | Path) -> Precision:
 
 
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
-#: How Qwen2's tokenizer cuts text before it merges, and GPT-2's, by the names of classes in tokenizer_config.json.
-_QWEN2 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_CLASSES = {"Qwen2": True, "GPT2": False}
+_QUOTES = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
+_REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+#: Where each kind of tokenizer parts a text before its bytes are merged: the patterns, one after the other.
+SPLITS = {
+    "qwen2": (_QUOTES + r"\p{N}" + _REST,),
+    "llama-bpe": (_QUOTES + r"\p{N}{1,3}" + _REST,),
+    "gpt-2": (_GPT_2,),
+    "smollm": (r"\p{N}", _GPT_2),
+}
+#: The kinds before which a text is normalised, and kinds by the names of classes in tokenizer_config.json.
+_NORMALISED = ("qwen2",)
+_CLASSES = {"Qwen2": "qwen2", "GPT2": "gpt-2"}
+
+
+def bpe_content(
+    kind: str, vocabulary: Mapping[str, Any], merges: list[list[str]], added: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Returns what tokenizer.json holds for a tokenizer that merges bytes, of one of the kinds of `SPLITS`."""
+    by_bytes = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    splits = [
+        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+        for pattern in SPLITS[kind]
+    ]
+    return {
+        "version": "1.0", "added_tokens": added, "decoder": by_bytes, "post_processor": by_bytes,
+        "normalizer": {"type": "NFC"} if kind in _NORMALISED else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, by_bytes]},
+        "model": {"type": "BPE", "vocab": dict(vocabulary), "merges": merges},
+    }  # fmt: skip
 
 
 def tokenizer_content(folder: Path) -> dict[str, Any]:
@@ -171,28 +196,8 @@ def tokenizer_content(folder: Path) -> dict[str, Any]:
             f" {' or '.join(f'{one}Tokenizer' for one in _CLASSES)}, found {settings.values.get('tokenizer_class')!r};"
             " save the tokenizer with `transformers` to get tokenizer.json"
         )
-    bytes_of: dict[str, Any] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False}
-    cuts: dict[str, Any] = bytes_of | {"use_regex": True}
-    if _CLASSES[named]:
-        split = {"type": "Split", "pattern": {"Regex": _QWEN2}, "behavior": "Isolated", "invert": False}
-        cuts = {"type": "Sequence", "pretokenizers": [split, bytes_of | {"use_regex": False}]}
-    return {
-        "version": "1.0",
-        "added_tokens": _added_tokens(folder, settings.table("added_tokens_decoder")),
-        "normalizer": {"type": "NFC"} if _CLASSES[named] else None,
-        "pre_tokenizer": cuts,
-        "post_processor": None,
-        "decoder": bytes_of | {"use_regex": True},
-        "model": {
-            "type": "BPE",
-            "vocab": dict(read_settings(folder / VOCABULARY).values),
-            "merges": _merges(folder / MERGES),
-            "continuing_subword_prefix": "",
-            "end_of_word_suffix": "",
-            "fuse_unk": False,
-            "byte_fallback": False,
-        },
-    }
+    added = _added_tokens(folder, settings.table("added_tokens_decoder"))
+    return bpe_content(_CLASSES[named], read_settings(folder / VOCABULARY).values, _merges(folder / MERGES), added)
 
 
 def _added_tokens(folder: Path, stated: dict[str, Any]) -> list[dict[str, Any]]:

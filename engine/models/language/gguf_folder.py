@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.models.identity import model_name_hint
-from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, models_folder
+from cinnabar.engine.models.language.configuration import CONFIG, PRECISION, SPLITS, bpe_content, models_folder
 from cinnabar.engine.models.language.gguf_file import GgufTensor, read_gguf
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX, GGUF_TYPES, SIZES, StoredTensor
 from cinnabar.errors import ModelError, UsageError
@@ -33,18 +33,6 @@ if TYPE_CHECKING:
 COPY_SAMPLE, COPY_DISTANCE = 64, 0.5
 #: The bodies that are read, each with the class that config.json names.
 ARCHITECTURES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
-_QUOTES = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
-_REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-#: Where each pre-tokenizer parts a text before its bytes are merged: the patterns, one after the other.
-SPLITS = {
-    "qwen2": (_QUOTES + r"\p{N}" + _REST,),
-    "llama-bpe": (_QUOTES + r"\p{N}{1,3}" + _REST,),
-    "gpt-2": (_GPT_2,),
-    "smollm": (r"\p{N}", _GPT_2),
-}
-#: The pre-tokenizers before which a text is normalised.
-_NORMALISED = ("qwen2",)
 #: What the names of the parts of a layer are in Hugging Face form, and of the tensors outside of layers.
 _PARTS = {
     "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj",
@@ -211,21 +199,9 @@ def _tokenizer(path: Path, fields: Mapping[str, Any]) -> dict[str, Any]:
         for number, (token, kind) in tokens
         if kind in (_CONTROL, _ADDED)
     ]
-    by_bytes = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-    splits = [
-        {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-        for pattern in SPLITS[named[1]]
-    ]
-    return {
-        "version": "1.0", "added_tokens": added, "decoder": by_bytes, "post_processor": by_bytes,
-        "normalizer": {"type": "NFC"} if named[1] in _NORMALISED else None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*splits, by_bytes]},
-        "model": {
-            "type": "BPE",
-            "vocab": {token: number for number, (token, kind) in tokens if kind == 1},
-            "merges": [merge.split(" ") for merge in fields["tokenizer.ggml.merges"]],
-        },
-    }  # fmt: skip
+    vocabulary = {token: number for number, (token, kind) in tokens if kind == 1}
+    merges = [merge.split(" ") for merge in fields["tokenizer.ggml.merges"]]
+    return bpe_content(named[1], vocabulary, merges, added)
 
 
 def _tokenizer_config(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from tests.support.tiny_gguf import CLASSES, written
 from tests.support.whole_texts import whole
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.models.language.configuration import language_precision
-from cinnabar.engine.models.language.gguf_folder import SPLITS, checkpoint_folder, gguf_folder
+from cinnabar.engine.models.language.configuration import SPLITS, language_precision
+from cinnabar.engine.models.language.gguf_folder import checkpoint_folder, gguf_folder
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.language.weights_file import GGUF_TYPES
 from cinnabar.errors import ModelError
