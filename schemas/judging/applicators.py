@@ -147,8 +147,8 @@ class Not(KeywordCheck):
     __slots__ = ("node",)
     wanted = "a value that does not meet this schema"
 
-    def __init__(self, place: Place, node: Node) -> None:
-        super().__init__(place, "not", KINDS)
+    def __init__(self, place: Place, keyword: str, node: Node) -> None:
+        super().__init__(place, keyword, KINDS)
         self.node = node
 
     def holds(self, value: Any, scope: Scope) -> bool:

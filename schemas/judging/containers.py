@@ -105,8 +105,8 @@ class PropertyNames(KeywordCheck):
     __slots__ = ("node",)
     wanted = "names of properties that meet their schema"
 
-    def __init__(self, place: Place, node: Node) -> None:
-        super().__init__(place, "propertyNames", OBJECT)
+    def __init__(self, place: Place, keyword: str, node: Node) -> None:
+        super().__init__(place, keyword, OBJECT)
         self.node = node
 
     def holds(self, value: Any, scope: Scope) -> bool:
@@ -120,8 +120,8 @@ class PrefixItems(KeywordCheck):
     marks = True
     wanted = "first items that meet their schemas"
 
-    def __init__(self, place: Place, nodes: list[Node]) -> None:
-        super().__init__(place, "prefixItems", ARRAY)
+    def __init__(self, place: Place, keyword: str, nodes: list[Node]) -> None:
+        super().__init__(place, keyword, ARRAY)
         self.nodes = tuple(nodes)
 
     def holds(self, value: Any, scope: Scope) -> bool:

@@ -110,7 +110,7 @@ class Builder:
         self.nodes: dict[Place, Node] = {}
         self._pending: list[Node] = []
         # For each anchor the targets of its dynamic references. It grows while schemas are found.
-        self._dynamic: dict[str, dict[Resource, Node]] = {}
+        self.dynamic: dict[str, dict[Resource, Node]] = {}
 
     def build(self) -> Node:
         """The node of the whole schema."""
@@ -118,7 +118,7 @@ class Builder:
         while self._pending or self._found_anchors():
             node = self._pending.pop()
             node.tests.checks = tuple(self._checks(node))
-        anchored = {resource for where in self._dynamic.values() for resource in where}
+        anchored = {resource for where in self.dynamic.values() for resource in where}
         # To find the unevaluated parts, the other checks of a schema are asked a second time.
         twice = any(isinstance(c, containers.Unevaluated) for n in self.nodes.values() for c in n.checks)
         for node in self.nodes.values():
@@ -142,7 +142,7 @@ class Builder:
 
     def _found_anchors(self) -> bool:
         """Whether a new schema was found that a dynamic reference may lead to."""
-        for name, where in self._dynamic.items():
+        for name, where in self.dynamic.items():
             for resource in set(self.documents.resources.values()):
                 if name in resource.dynamic and resource not in where:
                     where[resource] = self.node(resource.dynamic[name])
@@ -169,16 +169,6 @@ class Builder:
             raise assertions.broken(place, "schemas by name")
         return {name: self.node(place.child(name)) for name in place.value}
 
-    def reference(self, node: Node, keyword: str, reference: Any) -> KeywordCheck:
-        """Returns `$ref`, `$dynamicRef` or `$recursiveRef`: the node that it leads to, or its look-up at run time."""
-        target, fragment = self.documents.resolve(reference, node.place, keyword)
-        place = node.place.child(keyword)
-        name = RECURSIVE if keyword == "$recursiveRef" else fragment
-        # Only a reference that leads by its text to a dynamic anchor is looked up again at run time.
-        if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
-            return apply.AllOf(place, keyword, [self.node(target)])
-        return apply.Dynamic(place, keyword, self.node(target), self._dynamic.setdefault(name, {}))
-
 
 Maker = Callable[[Builder, Node, Entries, str], KeywordCheck | None]
 
@@ -201,10 +191,17 @@ def _content(_builder: Builder, node: Node, entries: Entries, keyword: str) -> K
 
 
 def _reference(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
-    return builder.reference(node, keyword, entries[keyword][1])
+    """Returns `$ref`, `$dynamicRef` or `$recursiveRef`: the node that it leads to, or its look-up at run time."""
+    target, fragment = builder.documents.resolve(entries[keyword][1], node.place, keyword)
+    place = node.place.child(keyword)
+    name = RECURSIVE if keyword == "$recursiveRef" else fragment
+    # Only a reference that leads by its text to a dynamic anchor is looked up again at run time.
+    if keyword == "$ref" or target.resource.dynamic.get(name) is not target:
+        return apply.AllOf(place, keyword, [builder.node(target)])
+    return apply.Dynamic(place, keyword, builder.node(target), builder.dynamic.setdefault(name, {}))
 
 
-def _maker_of(make: Callable[[Place, str, list[Node]], KeywordCheck]) -> Maker:
+def _of_list(make: Callable[[Place, str, list[Node]], KeywordCheck]) -> Maker:
     def maker(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
         place = _at(node, entries, keyword)
         return make(place, keyword, builder.list_nodes(place))
@@ -212,9 +209,12 @@ def _maker_of(make: Callable[[Place, str, list[Node]], KeywordCheck]) -> Maker:
     return maker
 
 
-def _not(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
-    place = _at(node, entries, keyword)
-    return apply.Not(place, builder.node(place))
+def _of_one(make: Callable[[Place, str, Node], KeywordCheck]) -> Maker:
+    def maker(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
+        place = _at(node, entries, keyword)
+        return make(place, keyword, builder.node(place))
+
+    return maker
 
 
 def _if(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
@@ -268,16 +268,6 @@ def _additional(builder: Builder, node: Node, entries: Entries, keyword: str) ->
     return containers.AdditionalProperties(place, builder.node(place), names, matches)
 
 
-def _property_names(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
-    place = _at(node, entries, keyword)
-    return containers.PropertyNames(place, builder.node(place))
-
-
-def _prefix(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
-    place = _at(node, entries, keyword)
-    return containers.PrefixItems(place, builder.list_nodes(place))
-
-
 def _items(builder: Builder, node: Node, entries: Entries, keyword: str) -> KeywordCheck:
     place = _at(node, entries, keyword)
     return containers.Items(place, builder.node(place), len(entries.get("prefixItems", ("", ()))[1]))
@@ -319,21 +309,21 @@ MAKERS: dict[str, Maker] = {
     "format": _assertion(assertions.format_of),
     "contentEncoding": _assertion(assertions.encoding),
     "contentMediaType": _content,
-    "propertyNames": _property_names,
+    "propertyNames": _of_one(containers.PropertyNames),
     "properties": _properties,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional,
-    "prefixItems": _prefix,
+    "prefixItems": _of_list(containers.PrefixItems),
     "items": _items,
     "contains": _contains,
     "uniqueItems": _assertion(assertions.unique),
     "$ref": _reference,
     "$dynamicRef": _reference,
     "$recursiveRef": _reference,
-    "allOf": _maker_of(apply.AllOf),
-    "anyOf": _maker_of(apply.AnyOf),
-    "oneOf": _maker_of(apply.OneOf),
-    "not": _not,
+    "allOf": _of_list(apply.AllOf),
+    "anyOf": _of_list(apply.AnyOf),
+    "oneOf": _of_list(apply.OneOf),
+    "not": _of_one(apply.Not),
     "if": _if,
     "dependentSchemas": _dependent_schemas,
     "dependencies:dependentSchemas": _dependent_schemas,
