@@ -87,7 +87,7 @@ def _first_text(schema: Any) -> None:
     """Compiles a schema, lifts the automaton of its records, and finds the tokens with which one may begin."""
     vocabulary = large_vocabulary()
     graph = graph_of(record_language(compile_schema(schema).form), vocabulary)
-    constraint, open_tokens, every = Constraint(graph, 1.0), np.full(POSITIONS, -1), np.arange(POSITIONS)
+    constraint, open_tokens, every = Constraint(graph), np.full(POSITIONS, -1), np.arange(POSITIONS)
     found = constraint.lookahead(ScanSpan(0, open_tokens, every, ENDLESS), _alike(graph, vocabulary))
     if not found.complete or graph.run(found.witness.tolist()) < 0:
         raise CinnabarError("no text was found")

@@ -127,7 +127,7 @@ class Denoiser:
             self._context = NoiseContext(decoder, self.end)
         else:
             self._context = PagedContext(decoder, pages, page)
-        self._tables = GraphTables(decoder, self.settings.local)
+        self._tables = GraphTables(decoder)
         self._commitment = Commitment(self._tables, self.end)
         self._times = PassTimes()
         self._drafter = Drafter(tokenizer, self.texts) if is_drafted(decoder) else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from cinnabar.engine.language.class_scores import DeviceScores
-from cinnabar.engine.language.lookahead import Constraint, Lookahead, ScanSpan
+from cinnabar.engine.language.lookahead import LOCAL, Constraint, Lookahead, ScanSpan
 from cinnabar.kernels.block_scan_triton import BlockResults, ScoredBlock, block_scan_triton
 
 #: States by positions that are scanned at a time; each takes 16 bytes.
@@ -15,16 +15,13 @@ CELLS = 16_000_000
 
 
 def lookaheads(
-    asked: Sequence[tuple[Constraint, ScanSpan, DeviceScores]], local: float
+    asked: Sequence[tuple[Constraint, ScanSpan, DeviceScores]],
 ) -> Callable[[], list[Lookahead]]:
-    """Has each span scanned; the call returned waits for the lookaheads.
-
-    The scores are all of one pass, and `local` is that of the constraints.
-    """
+    """Has each span scanned; the scores are all of one pass. The call returned waits for the lookaheads."""
     blocks, scanned, at = [_block(*one) for one in asked], list[tuple[int, Callable[[], BlockResults]]](), 0
     for part in _batches(blocks):
         scores = asked[at][2].scores
-        scan = block_scan_triton(part, scores.total, scores.best, scores.token, scores.own, scores.finite, local)
+        scan = block_scan_triton(part, scores.total, scores.best, scores.token, scores.own, scores.finite, LOCAL)
         scanned.append((len(part), scan))
         at += len(part)
     spans = [span for _, span, _ in asked]

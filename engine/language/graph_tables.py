@@ -58,13 +58,10 @@ class _WantedPositions:
 
 
 class GraphTables:
-    """Keeps what a graph is used by, for the graphs of the present tasks and some before them.
+    """Keeps what a graph is used by, for the graphs of the present tasks and some before them."""
 
-    local: as in `Settings`.
-    """
-
-    def __init__(self, decoder: Decoder, local: float) -> None:
-        self._decoder, self._local = decoder, local
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
         self._backend = backend_of(decoder.device)
         self._device = decoder.device if self._backend == "triton" else None
         self._graphs: dict[RecordGraph, tuple[Constraint | GreedyConstraint, ForcedText]] = {}
@@ -162,7 +159,7 @@ class GraphTables:
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
         together = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]
-        scanned = lookaheads(together, self._local)
+        scanned = lookaheads(together)
 
         def wait() -> list[Lookahead]:
             results = iter(scanned())
@@ -177,6 +174,6 @@ class GraphTables:
 
     def _tools(self, graph: RecordGraph) -> tuple[Constraint | GreedyConstraint, ForcedText]:
         if graph not in self._graphs:
-            made = GreedyConstraint(graph) if graph.free else Constraint(graph, self._local, self._device)
+            made = GreedyConstraint(graph) if graph.free else Constraint(graph, self._device)
             self._graphs[graph] = (made, ForcedText(graph))
         return self._graphs[graph]

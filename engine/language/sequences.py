@@ -19,8 +19,8 @@ class Task:
     budget: the most tokens of the
     answer, the end token included. judge: whether a record's text fulfils all demands, also those that the graph does
     not know; None if the graph knows all. minimal: the text of a smallest valid record. settings: those of the task,
-    None for the denoiser's; `local` is always the denoiser's. ends: whether the answer ends
-    with this beginning of it, as at a text before which it shall stop; it is no whole record then. source: lines that
+    None for the denoiser's. ends: whether the answer ends with this beginning of it, as at a text before which it shall
+    stop; it is no whole record then. source: lines that
     the answer may well be put together from, the likeliest first, for drafts; without any nothing is drafted. ends_of:
     of paragraphs, with which a long text of a causal model ends, or where it repeats itself (`stretches`); None if the
     model alone ends it.

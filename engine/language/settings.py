@@ -42,12 +42,6 @@ class DecodingSettings:
     doubt: float = 0.3
     #: ... and another token's is higher by at least this.
     margin: float = 0.2
-    #: How a token weighs in a text, from 0 to 1. With 1 it weighs as much as its share of the tokens that the record
-    #: allows behind the text before it, so that forced tokens weigh nothing; with 0 as much as its share of all tokens.
-    #: Then a value that goes on costs less than the name that must follow its end, as long as the model is unsure where
-    #: that name stands. A half-trained model (60 values of 12 held-back pages, medium) had 11 values right in 63 passes
-    #: a record with 1, and 5 in 90 with 0, for strings had no end.
-    local: float = 1.0
     #: The most passes of an answer, which ends then with what it has; None for any number. Blocks of one token, those
     #: of causal models, have one pass each, so that threshold, passes and rounds mean nothing to them.
     passes_in_all: int | None = None

@@ -145,9 +145,9 @@ def test_the_tables_of_a_batchs_graphs_are_made_once_and_those_of_old_ones_are_d
     made: list[RecordGraph] = []
 
     class Counted(Constraint):
-        def __init__(self, graph: RecordGraph, local: float, device: torch.device | None = None) -> None:
+        def __init__(self, graph: RecordGraph, device: torch.device | None = None) -> None:
             made.append(graph)
-            super().__init__(graph, local, device)
+            super().__init__(graph, device)
 
     monkeypatch.setattr(graph_tables, "Constraint", Counted)
     monkeypatch.setattr(graph_tables, "CONSTRAINTS", 1)

@@ -67,7 +67,7 @@ def test_the_end_comes_where_it_is_the_likeliest_token_and_not_since_a_text_is_u
     found = lookahead(GRAPH, empty, logits)
     assert found.witness.tolist() == [letter] * 3 + [END] * 5
     assert found.choices[3] > 1
-    whole = Constraint(GRAPH, 1.0).lookahead(ScanSpan(0, empty, np.arange(8), 9), scores_of(GRAPH, logits, empty))
+    whole = Constraint(GRAPH).lookahead(ScanSpan(0, empty, np.arange(8), 9), scores_of(GRAPH, logits, empty))
     assert whole.witness[0] == END
 
 

@@ -48,9 +48,8 @@ def sequences(state: int, length: int, left: int) -> list[tuple[int, ...]]:
     return found
 
 
-@each("local", [0.0, 0.5, 1.0])
 @each("seed", range(24))
-def test_the_lookahead_is_a_sum_over_all_texts(seed: int, local: float) -> None:
+def test_the_lookahead_is_a_sum_over_all_texts(seed: int) -> None:
     draw = np.random.default_rng(seed)
     length, left = int(draw.integers(1, 5)), int(draw.integers(0, 4))
     state = int(draw.integers(0, len(GRAPH.distance) - 1)) if seed % 3 else 0
@@ -65,7 +64,7 @@ def test_the_lookahead_is_a_sum_over_all_texts(seed: int, local: float) -> None:
     if not len(scored_at):
         return
     span = ScanSpan(state, tokens, scored_at, left)
-    found = Constraint(GRAPH, local).lookahead(span, scored(logits[scored_at], tokens[scored_at]))
+    found = Constraint(GRAPH).lookahead(span, scored(logits[scored_at], tokens[scored_at]))
     share = torch.from_numpy(logits).double().log_softmax(-1).numpy()
 
     def allowed(row: tuple[int, ...], at: int) -> float:
@@ -77,7 +76,7 @@ def test_the_lookahead_is_a_sum_over_all_texts(seed: int, local: float) -> None:
         total = 0.0
         for at, token in enumerate(row):
             if tokens[at] < 0 or at == judged:
-                total += float(share[at, token]) - local * allowed(row, at)
+                total += float(share[at, token]) - allowed(row, at)
             elif tokens[at] != token:
                 return None
         return total
@@ -108,17 +107,17 @@ def test_tokens_that_no_record_has_leave_no_text() -> None:
     tokens = np.array([TEXTS.index(b"b"), -1])
     span = ScanSpan(0, np.array([TEXTS.index(b"bc"), TEXTS.index(b"bc"), -1]), np.array([2]), 3)
     nothing = scored(np.zeros((1, END + 1), np.float32), np.array([-1]))
-    assert not Constraint(GRAPH, 1.0).lookahead(span, nothing).complete
+    assert not Constraint(GRAPH).lookahead(span, nothing).complete
     span = ScanSpan(0, tokens, np.array([1]), 0)
     nothing = scored(np.zeros((1, END + 1), np.float32), np.array([-1]))
-    assert not Constraint(GRAPH, 1.0).lookahead(span, nothing).complete
+    assert not Constraint(GRAPH).lookahead(span, nothing).complete
 
 
 def test_the_tables_of_a_whole_graph_are_made_only_if_a_part_is_most_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     letters = Vocabulary([*(bytes([97 + at]) for at in range(20)), None, None], 20)
     graph = graph_of(literals([b"aaaa" + bytes([97 + at]) * 9 for at in range(20)]), letters)
     monkeypatch.setattr(module, "WHOLE", 0)
-    constraint = Constraint(graph, 1.0)
+    constraint = Constraint(graph)
     edges = len(graph.source)
 
     def look(state: int, length: int) -> None:
