@@ -199,20 +199,7 @@ def walk_lists(form: Form, value: Any) -> Iterator[RecordList]:
 
     A place that holds null, or nothing, instead of a list is none.
     """
-
-    def visit(node: Node, value: Any, pointer: str, parent: str | None) -> Iterator[RecordList]:
-        for token, part, below in record_parts(node, value):
-            yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", parent)
-        if not isinstance(node, ArrayNode):
-            return
-        rows = [(f"{pointer}/{escape(token)}", parts) for token, parts in record_rows(node, value)]
-        if isinstance(value, list | Mapping) and (node.item is not None or not node.prefix):
-            yield RecordList(node, pointer, tuple(at for at, _ in rows), parent)
-        for at, parts in rows:
-            for part, below in parts:
-                yield from visit(part, below, at, at)
-
-    yield from visit(form.root, value, "", None)
+    return (part for part in _walk(form, value) if isinstance(part, RecordList))
 
 
 def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
@@ -220,21 +207,31 @@ def walk_record(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow]:
 
     A slot comes even if the record has no value for it, except in branches of a choice that are not taken.
     """
+    return (part for part in _walk(form, value) if not isinstance(part, RecordList))
+
+
+def _walk(form: Form, value: Any) -> Iterator[RecordLeaf | RecordRow | RecordList]:
     numbers = count()
 
-    def visit(node: Node, value: Any, pointer: str, row: int) -> Iterator[RecordLeaf | RecordRow]:
+    def visit(
+        node: Node, value: Any, pointer: str, row: RecordRow | None
+    ) -> Iterator[RecordLeaf | RecordRow | RecordList]:
+        around = -1 if row is None else row.number
         if isinstance(node, Slot):
-            yield RecordLeaf(node, value, pointer, row)
+            yield RecordLeaf(node, value, pointer, around)
         for token, part, below in record_parts(node, value):
             yield from visit(part, below, pointer if token is None else f"{pointer}/{escape(token)}", row)
-        if isinstance(node, ArrayNode):
-            for token, parts in record_rows(node, value):
-                record_row = RecordRow(node, next(numbers), row, f"{pointer}/{escape(token)}")
-                yield record_row
-                for part, below in parts:
-                    yield from visit(part, below, record_row.pointer, record_row.number)
+        if not isinstance(node, ArrayNode):
+            return
+        rows = [(f"{pointer}/{escape(token)}", parts) for token, parts in record_rows(node, value)]
+        if isinstance(value, list | Mapping) and (node.item is not None or not node.prefix):
+            yield RecordList(node, pointer, tuple(at for at, _ in rows), None if row is None else row.pointer)
+        for at, parts in rows:
+            yield (one := RecordRow(node, next(numbers), around, at))
+            for part, below in parts:
+                yield from visit(part, below, at, one)
 
-    yield from visit(form.root, value, "", -1)
+    return visit(form.root, value, "", None)
 
 
 def record_parts(node: Node, value: Any) -> Iterator[tuple[str | None, Node, Any]]:
