@@ -46,11 +46,6 @@ def position_bytes(traits: Traits, precision: Precision) -> int:
     return position_numbers(traits) * BYTES[precision]
 
 
-def positions_within(traits: Traits, precision: Precision, budget: int) -> int:
-    """Returns for how many positions this budget in bytes holds keys and values; at least 0."""
-    return max(budget, 0) // position_bytes(traits, precision)
-
-
 def prefill_tokens(device: torch.device) -> int:
     """Returns how many tokens of prompts a pass reads on this device."""
     return PREFILL if device.type == "cpu" else PREFILL_OF_ACCELERATOR
@@ -79,17 +74,14 @@ def cache_budget(free: int) -> int:
     return int(max(free, 0) * MEMORY_SHARE)
 
 
-def requests_within(traits: Traits, precision: Precision, free: int, positions: int) -> int:
-    """Returns how many requests of so many positions run at a time in so many bytes beside the weights."""
-    if pass_bytes(traits, precision, positions) > free - cache_budget(free):
-        return 0
-    return positions_within(traits, precision, cache_budget(free)) // positions
-
-
 def longest_within(traits: Traits, precision: Precision, free: int) -> int:
     """Returns the most positions of a request that runs in so many bytes beside the weights, at most the window."""
-    lengths = range(1, traits.window + 1)
-    return bisect_right(lengths, False, key=lambda length: not requests_within(traits, precision, free, length))
+    kept, each = cache_budget(free), position_bytes(traits, precision)
+
+    def is_too_long(length: int) -> bool:
+        return length * each > kept or pass_bytes(traits, precision, length) > free - kept
+
+    return bisect_right(range(1, traits.window + 1), False, key=is_too_long)
 
 
 def free_memory(device: torch.device | None = None) -> int | None:

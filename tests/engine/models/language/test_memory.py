@@ -20,8 +20,6 @@ from cinnabar.engine.models.language.memory import (
     longest_within,
     pass_bytes,
     position_bytes,
-    positions_within,
-    requests_within,
 )
 from cinnabar.engine.models.language.traits import Traits
 
@@ -52,23 +50,21 @@ def test_keys_and_values_take_the_bytes_that_are_told(traits: Traits, precision:
 def test_published_sizes_give_the_known_figures() -> None:
     assert position_bytes(SDAR_4B, "bfloat16") == 147_456
     # On a GPU of 80 GB, beside 8 GB of weights.
-    assert requests_within(SDAR_4B, "bfloat16", 70_000_000_000, 131_072) == 1
-    assert requests_within(SDAR_4B, "bfloat16", 70_000_000_000, 8192) == 28
+    assert longest_within(SDAR_4B, "bfloat16", 70_000_000_000) == 131_072
 
 
-def test_a_budget_holds_the_positions_that_it_pays_for() -> None:
-    each = position_bytes(TRAITS, "float32")
-    assert [positions_within(TRAITS, "float32", budget) for budget in (-5, each - 1, each, 7 * each)] == [0, 0, 1, 7]
-    # Half of the memory is for keys and values, the other half for passes and all else.
-    kept, passing = 512 * position_bytes(SDAR_4B, "bfloat16"), pass_bytes(SDAR_4B, "bfloat16", 512)
-    for free, many in ((2 * kept - 2, 0), (2 * kept, int(passing <= kept)), (2 * passing, passing // kept)):
-        assert requests_within(SDAR_4B, "bfloat16", free, 512) == many
-    assert requests_within(SDAR_4B, "bfloat16", 2 * passing - 2, 512) == 0
-    free = 3_000_000_000
+def test_half_of_the_memory_is_for_keys_and_values_and_the_other_half_for_passes() -> None:
+    each, free = position_bytes(SDAR_4B, "bfloat16"), 3_000_000_000
     most = longest_within(SDAR_4B, "bfloat16", free)
     assert 0 < most < SDAR_4B.window
-    found = [requests_within(SDAR_4B, "bfloat16", free, positions) for positions in (most, most + 1)]
-    assert found == [1, 0]
+
+    def fits(length: int, free: int) -> bool:
+        return 2 * max(length * each, pass_bytes(SDAR_4B, "bfloat16", length)) <= free
+
+    assert [fits(length, free) for length in (most, most + 1)] == [True, False]
+    for length in (512, 8192):
+        needed = 2 * max(length * each, pass_bytes(SDAR_4B, "bfloat16", length))
+        assert longest_within(SDAR_4B, "bfloat16", needed) >= length > longest_within(SDAR_4B, "bfloat16", needed - 2)
     assert longest_within(TRAITS, "float32", free) == TRAITS.window
     assert longest_within(TRAITS, "float32", 0) == 0
 
