@@ -93,8 +93,8 @@ class PagedContext:
         # The tail of the prompt that lies in the open block is no part of it, nor what is read again for the shift.
         row = self.cache.open(sequence.tokens[: max(border - int(self._traits.shift), 0)])
         end = border + self._block_length(sequence)
-        promised = sum(self._room(one) for one in self._rows.values() if not one[0].pages)
-        if self._rows and self._room((row, end)) + promised > self.cache.pool.room:
+        promised = sum(self.cache.room_needed(*one) for one in self._rows.values() if not one[0].pages)
+        if self._rows and self.cache.room_needed(row, end) + promised > self.cache.pool.room:
             return False
         self._rows[id(sequence)] = row, end
         return True
@@ -175,8 +175,8 @@ class PagedContext:
         planned: dict[int, tuple[_Reading, int]] = {}
         left = max(self.stretch if self.hurried else self.prefill, 4 * self._traits.block)
         for reading in (oldest, *rest):
-            row = reading.row
-            if not row.pages and reading is not oldest and self._room((row, reading.whole)) > self.cache.pool.room:
+            row, room = reading.row, self.cache.pool.room
+            if not row.pages and reading is not oldest and self.cache.room_needed(row, reading.whole) > room:
                 continue
             self.cache.adopt(row)
             reading.start()
@@ -211,10 +211,6 @@ class PagedContext:
         """Returns the last border of blocks up to `end`, or that of a causal text's pages if one is behind `begin`."""
         page = end // self.cache.size * self.cache.size
         return page if self._causal and page > begin else end // self._traits.block * self._traits.block
-
-    def _room(self, wanting: tuple[CacheRow, int]) -> int:
-        """Returns the pages that a row without any takes for all that it reads before it is scored."""
-        return self.cache.room_needed(*wanting)
 
     def _extend(
         self, readings: Sequence[_Reading], planned: dict[int, tuple[_Reading, int]], reading: _Reading, end: int

@@ -37,10 +37,10 @@ class TokenTexts:
         """Returns the bytes of these tokens; tokens without a text have none."""
         return b"".join(self.texts.get(token, b"") for token in tokens)
 
-    def spell(self, text: bytes, most: int | None = None) -> list[int]:
-        """Returns tokens, so many at most, that spell these bytes up to one without a token, each the longest one."""
+    def spell(self, text: bytes) -> list[int]:
+        """Returns tokens that spell these bytes up to one without a token, each the longest one."""
         tokens, at = list[int](), 0
-        while at < len(text) and len(tokens) != most:
+        while at < len(text):
             sizes = range(min(self.longest, len(text) - at), 0, -1)
             size = next((size for size in sizes if text[at : at + size] in self.token), 0)
             if not size:

@@ -44,9 +44,7 @@ def text_type(text: str) -> str:
         return "boolean"
     if text.startswith('"'):
         return "string"
-    number = Decimal(text)
-    exponent = number.normalize().as_tuple().exponent
-    return "integer" if isinstance(exponent, int) and exponent >= 0 else "number"
+    return "number" if "." in text else "integer"
 
 
 def types_of(shape: Shape) -> frozenset[str]:
@@ -110,7 +108,7 @@ def restrict(shape: Shape, types: frozenset[str]) -> Shape | None:
         if isinstance(branch, Enum):
             keep = [i for i, t in enumerate(branch.options) if _is_allowed(text_type(t), types)]
             if keep:
-                kept.append(_pick(branch, keep))
+                kept.append(pick(branch, keep))
         elif isinstance(branch, Number):
             if "number" in types:
                 kept.append(branch)
@@ -140,7 +138,8 @@ def _is_allowed(kind: str, types: frozenset[str]) -> bool:
     return kind in types or (kind == "integer" and "number" in types)
 
 
-def _pick(shape: Enum, keep: list[int]) -> Enum:
+def pick(shape: Enum, keep: list[int]) -> Enum:
+    """The choices with these numbers."""
     return Enum(tuple(shape.options[i] for i in keep), tuple(shape.meanings[i] for i in keep), shape.notes)
 
 
@@ -173,7 +172,7 @@ def _filter(shape: Enum, others: tuple[Shape, ...]) -> Enum | None:
     """The choices that any of the others also has."""
     scalar = tuple(other for other in others if not isinstance(other, (Array, Object)))
     keep = [i for i, text in enumerate(shape.options) if any(holds(other, text) for other in scalar)]
-    return _pick(shape, keep) if keep else None
+    return pick(shape, keep) if keep else None
 
 
 def _meet(a: Shape, b: Shape) -> Shape | None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from cinnabar.schemas.judging.dialects import modern
 from cinnabar.schemas.judging.resources import Documents, Place
-from cinnabar.schemas.parsing.algebra import TYPES, forbidden, intersect, restrict, types_of, union
+from cinnabar.schemas.parsing.algebra import TYPES, forbidden, intersect, pick, restrict, types_of, union
 from cinnabar.schemas.parsing.containers import MAX_MIN_ITEMS
 from cinnabar.schemas.parsing.language import MAX_UNROLLED_LENGTH, NO_AUTOMATON
 from cinnabar.schemas.parsing.scalars import BOUNDS, constant_meaning, locate_errors
@@ -159,9 +159,7 @@ def _without(shape: Shape, texts: set[str | None]) -> Shape | None:
     if not isinstance(shape, Enum):
         return shape
     keep = [i for i, text in enumerate(shape.options) if text not in texts]
-    if not keep:
-        return None
-    return Enum(tuple(shape.options[i] for i in keep), tuple(shape.meanings[i] for i in keep), shape.notes)
+    return pick(shape, keep) if keep else None
 
 
 #: The deepest nesting of schemas that is followed.

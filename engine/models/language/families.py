@@ -73,17 +73,14 @@ def read_family(folder: str | Path) -> tuple[Family, Traits]:
     traits = family.read(settings)
     if traits.noise == "mask" and 0 < (threshold := as_run.number("threshold", default=0.0)) < 1:
         traits = replace(traits, threshold=threshold)
-    if traits.heads % traits.key_heads:
-        raise ModelError(
-            f"{settings.path}: expected heads that {traits.key_heads} key heads divide, found {traits.heads}"
-        )
-    local = traits.local
-    if local is not None and traits.heads % local.key_heads:
-        raise ModelError(
-            f"{settings.path}: expected heads that {local.key_heads} key heads divide, found {traits.heads}"
-        )
-    if traits.head_width % 2 or (local is not None and local.head_width % 2):
-        raise ModelError(f"{settings.path}: expected heads of an even width, found {traits.head_width}")
+    kinds: tuple[Traits | LocalTraits, ...] = (traits,) if traits.local is None else (traits, traits.local)
+    for layers in kinds:
+        if traits.heads % layers.key_heads:
+            raise ModelError(
+                f"{settings.path}: expected heads that {layers.key_heads} key heads divide, found {traits.heads}"
+            )
+        if layers.head_width % 2:
+            raise ModelError(f"{settings.path}: expected heads of an even width, found {layers.head_width}")
     experts = traits.experts
     if experts is not None and experts.chosen > experts.count:
         raise ModelError(
