@@ -65,7 +65,7 @@ def test_files_in_archives_are_parsed_and_shipped_like_others(folder: Path) -> N
     with ExitStack() as connections:
         items = gather([folder / "a.zip"], None, connections)
         inputs = [examine(item, [folder]) for item in items]
-        sent = [letter.content for letter in shipments_of(inputs)]
+        sent = [letter.content for letter in shipments_of(inputs, [None] * len(inputs))]
         with ParserPool(1) as pool:
             here = [read for _, read in pool.parse_many([one.content for one in inputs])]
             there = [read for _, read in pool.parse_many([one for one in sent if isinstance(one, Sent)])]
