@@ -7,19 +7,17 @@ device.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.kernels.test_block_scan import Drawn, drawn, expected
 
-from cinnabar.engine.language.arrays import Floats, Ints
-from cinnabar.kernels.block_scan import BlockScan, block_scan, part_tables
-from cinnabar.kernels.block_scan_reference import block_scan_reference
+from cinnabar.kernels.block_scan import part_tables
 from cinnabar.kernels.block_scan_triton import ScoredBlock, block_scan_triton
 from cinnabar.kernels.device_tables import device_part
-from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
+from cinnabar.kernels.score_limits import POSSIBLE
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 OWN = -1.5
@@ -32,65 +30,6 @@ SHAPES = [
     (3, 70, 150, 3, "more edges of a state than a tile has"),
     (7, 33, 60, 2, "one past a tile of classes"),
 ]
-@dataclass(frozen=True)
-class Drawn:
-    """A block: its graph, the scores of its positions, and the classes of committed tokens, -1 where open."""
-
-    edges: tuple[Ints, Ints, Ints]
-    start: int
-    distance: Ints
-    left: int
-    total: Floats
-    best: Floats
-    kind: Ints
-    scored: Ints
-
-
-def drawn(shape: tuple[int, int, int, int], seed: int) -> Drawn:
-    """A random block, partly committed along a path through the graph."""
-    states, classes, count, length = shape
-    draw = np.random.default_rng(seed)
-    pairs = draw.choice(states * classes, min(count, states * classes), replace=False)
-    edges = (pairs // classes, draw.integers(0, states, len(pairs)), pairs % classes)
-    start = state = int(edges[0][0])
-    total = np.log(draw.dirichlet(np.full(classes, 0.3), length) + 1e-12).astype(np.float32)
-    kind, scored = np.full(length, -1), np.ones(length, np.bool_)
-    for at in range(length):
-        ways = np.flatnonzero(edges[0] == state)
-        if not len(ways):
-            break
-        way = draw.choice(ways)
-        if draw.random() < 0.4:
-            kind[at], scored[at] = edges[2][way], draw.random() < 0.5
-        state = int(edges[1][way])
-    if draw.random() < 0.1:
-        kind[-1] = -2
-    distance, left = draw.integers(-1, 4, states), int(draw.integers(0, 4))
-    best = total - draw.random(total.shape).astype(np.float32)
-    return Drawn(edges, start, distance, left, total, best, kind, np.flatnonzero(scored))
-
-
-def expected(block: Drawn, local: float) -> BlockScan:
-    """The result by the definition, which numpy's must equal."""
-    length, classes = block.total.shape
-    fixed, sharp = (np.full((length, classes), FLOOR, np.float32) for _ in range(2))
-    at = block.scored
-    fixed[at], sharp[at] = block.total[at], block.best[at]
-    held = np.flatnonzero(block.kind != -1)
-    fixed[held] = sharp[held] = FLOOR
-    held = np.flatnonzero(block.kind >= 0)
-    fixed[held, block.kind[held]] = sharp[held, block.kind[held]] = 0.0
-    final = np.where((block.distance >= 0) & (block.distance <= block.left), 0.0, FLOOR).astype(np.float32)
-    states, opened = len(block.distance), block.kind[at] == -1
-    given_ = (block.start, final, fixed, block.total[at], sharp, at, opened, local)
-    wanted = block_scan_reference(states, block.edges, *given_)
-    found = block_scan(part_tables(states, classes, *block.edges), *given_)
-    assert (found.best > POSSIBLE) == (wanted.best > POSSIBLE)
-    if wanted.best > POSSIBLE:
-        assert np.array_equal(found.path, wanted.path)
-        np.testing.assert_allclose(np.exp(found.posterior), np.exp(wanted.posterior), atol=2e-4)
-        np.testing.assert_allclose(found.allowed, wanted.allowed, atol=2e-3)
-    return wanted
 
 
 def check_blocks(blocks: list[Drawn], local: float) -> None:
