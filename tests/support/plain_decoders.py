@@ -118,18 +118,13 @@ def _llada2_experts(files: Files, x: Array, name: str) -> Array:
     return made + gated(files, x, f"{name}.shared_experts") if config["num_shared_experts"] else made
 
 
-def qwen2(folder: Path, tokens: Array, seen: Array) -> Array:
-    """The logits [T, V] of Qwen2's network: biases of queries, keys and values."""
+def fast_dllm(folder: Path, tokens: Array) -> Array:
+    """The logits [T, V] of Fast-dLLM v2: Qwen2's network, block-causal, with biases of queries, keys and values."""
     files = Files(folder)
-    theta, width = files.config["rope_theta"], files.config["head_dim"]
-    return _body(files, tokens, seen, theta ** -(np.arange(0, width, 2) / width))
-
-
-def _body(
-    files: Files, tokens: Array, seen: Array, frequencies: Array
-) -> Array:
     config = files.config
     heads, keys, width = config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]
+    frequencies = config["rope_theta"] ** -(np.arange(0, width, 2) / width)
+    seen = blocks(len(tokens), config["bd_size"])
     x = files.tensors["model.embed_tokens.weight"][tokens]
     for number in range(config["num_hidden_layers"]):
         layer = f"model.layers.{number}"
@@ -142,11 +137,6 @@ def _body(
         x = x + files.linear(attended(q, k, v, seen, width**-0.5), f"{layer}.self_attn.o_proj")
         x = x + gated(files, files.norm(x, f"{layer}.post_attention_layernorm.weight"), f"{layer}.mlp")
     return files.logits(files.norm(x, "model.norm.weight"), "lm_head.weight", "model.embed_tokens.weight")
-
-
-def fast_dllm(folder: Path, tokens: Array) -> Array:
-    """The logits [T, V] of Fast-dLLM v2: block-causal."""
-    return qwen2(folder, tokens, blocks(len(tokens), Files(folder).config["bd_size"]))
 
 
 #: By `model_type`.

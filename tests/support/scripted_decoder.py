@@ -28,7 +28,7 @@ def favour(token: int, logit: float = 12.0) -> torch.Tensor:
     return logits
 
 
-class _Said:
+class _Script:
     """Takes what the script says of tokens; in place of hidden states it gives the numbers of what was said."""
 
     def __init__(self, traits: Traits, script: Script) -> None:
@@ -47,12 +47,20 @@ class _Said:
         return torch.stack([self._said[int(at)] for at in np.asarray(hidden[..., 0])])
 
 
+class Said(Decoder):
+    """Says the logits that it is given as hidden states."""
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """The same."""
+        return hidden.clone()
+
+
 class ScriptedDecoder(Decoder):
     """Counts its passes and the positions that it reads; `read` has the positions of each pass, by row."""
 
     def __init__(self, traits: Traits, script: Script) -> None:
         super().__init__(traits)
-        self._said = _Said(traits, script)
+        self._said = _Script(traits, script)
         self.read: list[list[list[int]]] = []
 
     def forward(
@@ -82,7 +90,7 @@ class ScriptedGemma(DiffusionGemma):
 
     def __init__(self, traits: Traits, script: Script) -> None:
         super().__init__(traits)
-        self._said = _Said(traits, script)
+        self._said = _Script(traits, script)
 
     def read(self, readings: Sequence[PassText]) -> tuple[list[torch.Tensor], list[list[Held]]]:
         """Returns numbers in place of hidden states, and keys that are zero."""

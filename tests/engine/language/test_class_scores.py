@@ -5,22 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tests.support.scripted_decoder import Said
 from tests.support.tiny_models import BLOCK, VOCABULARY, decoder
 
 from cinnabar.engine.language import class_scores
 from cinnabar.engine.language.class_scores import ClassScores, Reduced, TokenClasses
-from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.kernels.score_limits import LEAST
 
 SIZE = VOCABULARY.size
-
-
-class Said(Decoder):
-    """Says the logits that it is given as hidden states."""
-
-    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """The same."""
-        return hidden.clone()
 
 
 def drawn(seed: int, classes: int, without: float = 0.2) -> tuple[np.ndarray, torch.Tensor]:

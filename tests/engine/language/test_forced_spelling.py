@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.language.test_record_graph import walked
 from tests.support.effort import first
 from tests.support.random_schemas import forms
 from tests.support.tiny_models import END, TEXTS, TOKENIZER, VOCABULARY, TinyTokenizer
@@ -50,18 +51,6 @@ def spelled_somehow(graph: RecordGraph, text: bytes) -> bool:
             if token is not None:
                 states[at + size] |= {graph.run([token], state) for state in states[at]} - {-1}
     return any(graph.run([END], state) == graph.done for state in states[-1])
-
-
-def walked(graph: RecordGraph, draw: random.Random) -> list[int]:
-    """A walk through a graph at random, which turns to the end after 60 tokens."""
-    state, written = 0, list[int]()
-    while state != graph.done:
-        edges = np.flatnonzero(graph.source == state)
-        near = edges[graph.distance[graph.target[edges]] < graph.distance[state]]
-        edge = draw.choice((near if len(written) > 60 else edges).tolist())
-        written.append(draw.choice(np.flatnonzero(graph.token_class == graph.label[edge]).tolist()))
-        state = int(graph.target[edge])
-    return written
 
 
 def test_forced_text_is_spelled_in_one_way() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests.support.cases import each
+from tests.support.scripted_decoder import Said
 from tests.support.tiny_models import BLOCK
 
 from cinnabar.engine.language import lookahead as module
@@ -16,7 +17,6 @@ from cinnabar.engine.language.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.language.lookahead import Constraint, ScanSpan
 from cinnabar.engine.language.record_graph import graph_of
 from cinnabar.engine.lifting import Vocabulary
-from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.schemas.automata.operations import literals
 
 TEXTS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"ca", b"cab"]
@@ -24,14 +24,6 @@ END = len(TEXTS)
 VOCABULARY = Vocabulary([*TEXTS, None], END)
 RECORDS = [b"a", b"ab", b"abc", b"cab", b"bca", b"abcab", b"cc"]
 GRAPH = graph_of(literals(RECORDS), VOCABULARY)
-
-
-class Said(Decoder):
-    """Says the logits that it is given as hidden states."""
-
-    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """The same."""
-        return hidden.clone()
 
 
 def scored(logits: np.ndarray, held: np.ndarray) -> ClassScores:

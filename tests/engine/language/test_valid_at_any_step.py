@@ -12,7 +12,7 @@ import torch
 from tests.support.effort import first
 from tests.support.random_schemas import forms
 from tests.support.random_scores import SCALES, decoder_of, random_script, records_at_random, sure_script, task_of
-from tests.support.scripted_decoder import ScriptedDecoder
+from tests.support.scripted_decoder import Said, ScriptedDecoder
 from tests.support.steps_of_a_fill import EFFORTS, independent, refusals
 from tests.support.tiny_models import BLOCK, TOKENIZER, VOCABULARY
 
@@ -22,7 +22,6 @@ from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.graph_cache import cached_graph
 from cinnabar.engine.language.lookahead import Constraint, ScanSpan
 from cinnabar.engine.language.settings import SETTINGS
-from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.errors import TooLarge
 from cinnabar.schemas import CompiledSchema, compile_schema
 
@@ -78,11 +77,6 @@ def test_random_scores_reach_every_way_of_writing_a_record() -> None:
     assert {result.accepted for result in results} == {True, False}
 
 
-class _Said(Decoder):
-    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        return hidden.clone()
-
-
 @pytest.mark.parametrize("chunk", first(1, range(5)))
 def test_any_subset_of_a_witness_can_be_completed(chunk: int) -> None:
     for seed in range(4 * chunk, 4 * chunk + 4):
@@ -94,7 +88,7 @@ def test_any_subset_of_a_witness_can_be_completed(chunk: int) -> None:
             scale = SCALES[seed % len(SCALES)]
             while (tokens < 0).any():
                 logits = torch.randn(length, VOCABULARY.size, generator=noise) * scale
-                scores = TokenClasses(graph.token_class, graph.classes).scores(_Said(BLOCK), logits, tokens)
+                scores = TokenClasses(graph.token_class, graph.classes).scores(Said(BLOCK), logits, tokens)
                 found = constraint.lookahead(ScanSpan(0, tokens, np.arange(length), 0), scores)
                 assert found.complete
                 fixed = tokens >= 0

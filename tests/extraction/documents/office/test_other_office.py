@@ -19,7 +19,7 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 from tests.support.cases import each
-from tests.support.compound_file import compound_file
+from tests.support.outlook_files import ole
 from tests.support.parsed_files import code_of
 
 from cinnabar.errors import DocumentError
@@ -199,7 +199,7 @@ def old_workbook(far: int = 0, records: bytes = b"") -> bytes:
 
 
 def test_old_workbooks_are_read() -> None:
-    document = parse(compound_file("Workbook", old_workbook()), "a.xls")
+    document = parse(ole({"Workbook": old_workbook()}), "a.xls")
     assert parts(document) == [("sheet", "Prices", "Item   Net\nApple  12.5  2024-03-05")]
     assert document.places.at(document.text.index("12.5")) == "B2"
 
@@ -226,7 +226,7 @@ def locked_workbook(password: str) -> bytes:
         for index in range(begin, at + 4 + size) if kind not in (0x809, 0x2F) else ():
             made[index] ^= keys[index]
         at += 4 + size
-    return compound_file("Workbook", bytes(made))
+    return ole({"Workbook": bytes(made)})
 
 
 def test_an_encrypted_old_workbook_opens_with_a_password_of_the_run() -> None:
@@ -240,8 +240,8 @@ def test_an_encrypted_old_workbook_opens_with_a_password_of_the_run() -> None:
 @pytest.mark.parametrize(
     ("data", "advice"),
     [
-        (compound_file("WordDocument", b"words"), "save it as .docx"),
-        (compound_file("PowerPoint Document", b"words"), "save it as .pptx"),
+        (ole({"WordDocument": b"words"}), "save it as .docx"),
+        (ole({"PowerPoint Document": b"words"}), "save it as .pptx"),
     ],
     ids=["doc", "ppt"],
 )
@@ -252,12 +252,12 @@ def test_files_that_are_not_read_are_named_with_advice(data: bytes, advice: str)
 
 
 def test_cells_far_from_each_other_do_not_fill_the_memory() -> None:
-    assert code_of(parse, compound_file("Workbook", old_workbook(far=65_535)), "a.xls") == "unpacked"
+    assert code_of(parse, ole({"Workbook": old_workbook(far=65_535)}), "a.xls") == "unpacked"
 
 
 def test_damaged_old_files_have_a_code() -> None:
-    whole = compound_file("Workbook", old_workbook())
-    for data in (whole[:700], whole[:1600], compound_file("Workbook", b"\xff" * 5000), compound_file("Book", b"")):
+    whole = ole({"Workbook": old_workbook()})
+    for data in (whole[:700], whole[:1600], ole({"Workbook": b"\xff" * 5000}), ole({"Book": b""})):
         assert code_of(parse, data, "a.xls") in ("broken", "unsupported", "empty")
 
 
