@@ -31,7 +31,7 @@ from cinnabar.extraction.documents.marks.boxes_and_lines import (
     to_write_on,
 )
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
-from cinnabar.extraction.documents.pdf.rendering import grey_pixels
+from cinnabar.extraction.documents.pdf.rendering import page_pixels
 
 #: Points that a letter within a box may reach beyond it, across and down.
 LETTER_ACROSS, LETTER_DOWN = 1.0, 4.0
@@ -72,7 +72,7 @@ def drawn_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floats, sid
     lines = to_write_on([*rules, *typed], words.box, printed, asking)
     if not (places or lines) or len(places) > 4 * MAX_BOXES:
         return []
-    grey = grey_pixels(page, frame, _DRAWN)
+    grey = page_pixels(page, frame, _DRAWN)
     if grey is None:
         return []
     scale = grey.shape[1] / frame.size[0]
@@ -92,7 +92,7 @@ def scanned_page_marks(page: Any, frame: Frame, words: PageWords, buttons: _Floa
     # Extra: ocr. Only such pages need it, and its import takes .1 s.
     from cinnabar.extraction.documents.marks.scanned import scanned_marks
 
-    grey = grey_pixels(page, frame, _SCANNED)
+    grey = page_pixels(page, frame, _SCANNED)
     # The text layer may hold readings of handwriting.
     none = np.empty((0, 4))
     marks = [] if grey is None else scanned_marks(grey, grey.shape[1] / frame.size[0], words.box, none)

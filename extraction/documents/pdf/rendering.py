@@ -22,25 +22,28 @@ PAGE_CONTRAST = 24
 _Pixels = npt.NDArray[np.uint8]
 
 
-def grey_pixels(page: Any, frame: Frame, scale: float) -> _Pixels | None:
-    """Returns a page as grey pixels [H, W], at most MAX_PIXELS; None if pdfium cannot draw it.
+def page_pixels(
+    page: Any, frame: Frame, scale: float, most: int = MAX_PIXELS, colour: bool = False
+) -> _Pixels | None:
+    """Returns a page as grey pixels [H, W], or in colour [H, W, 4], at most `most`; None if pdfium cannot draw it.
 
     scale: pixels to a point.
     """
     width, height = frame.size
     if width < 1 or height < 1:
         return None
-    scale = min(scale, (MAX_PIXELS / (width * height)) ** 0.5)
+    scale = min(scale, (most / (width * height)) ** 0.5)
     across, down = max(1, round(width * scale)), max(1, round(height * scale))
     # A page of extreme proportions.
-    if across * down > 2 * MAX_PIXELS:
+    if across * down > 2 * most:
         return None
-    pixels = np.full((down, across), 255, np.uint8)
+    pixels = np.full((down, across, 4) if colour else (down, across), 255, np.uint8)
+    kind, flag = (pdfium.FPDFBitmap_BGRx, 0) if colour else (pdfium.FPDFBitmap_Gray, pdfium.FPDF_GRAYSCALE)
     address = ctypes.cast(pixels.ctypes.data, ctypes.c_void_p)
-    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, pdfium.FPDFBitmap_Gray, address, across)
+    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, kind, address, pixels.strides[0])
     if not bitmap:
         return None
-    flags = pdfium.FPDF_GRAYSCALE | pdfium.FPDF_RENDER_LIMITEDIMAGECACHE
+    flags = flag | pdfium.FPDF_RENDER_LIMITEDIMAGECACHE
     pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, across, down, 0, flags)
     pdfium.FPDFBitmap_Destroy(bitmap)
     return pixels
@@ -51,38 +54,24 @@ def colour_picture(page: Any, frame: Frame, most: int) -> tuple[bytes, float] | 
 
     The longer side has at most 150 pixels to an inch.
     """
-    # Cold start: pages with a text layer need no pictures.
-    from PIL import Image
-
-    width, height = frame.size
-    if width < 1 or height < 1:
-        return None
-    scale = min(150 / 72, (most / (width * height)) ** 0.5)
-    across, down = max(1, round(width * scale)), max(1, round(height * scale))
-    if across * down > 2 * most:  # a page of extreme proportions
-        return None
-    pixels = np.full((down, across, 4), 255, np.uint8)
-    address = ctypes.cast(pixels.ctypes.data, ctypes.c_void_p)
-    bitmap = pdfium.FPDFBitmap_CreateEx(across, down, pdfium.FPDFBitmap_BGRx, address, across * 4)
-    if not bitmap:
-        return None
-    pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, across, down, 0, pdfium.FPDF_RENDER_LIMITEDIMAGECACHE)
-    pdfium.FPDFBitmap_Destroy(bitmap)
-    encoded = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels[:, :, 2::-1])).save(encoded, "JPEG", quality=72)
-    return encoded.getvalue(), across / width
+    pixels = page_pixels(page, frame, 150 / 72, most, colour=True)
+    return None if pixels is None else _as_jpeg(np.ascontiguousarray(pixels[:, :, 2::-1]), frame, 72)
 
 
 def picture_of(page: Any, frame: Frame, dpi: float) -> tuple[bytes, float] | None:
     """Returns a page as a JPEG and its pixels to a point; None for an empty page."""
+    pixels = page_pixels(page, frame, dpi / 72)
+    if pixels is None or int(pixels.max()) - int(pixels.min()) < PAGE_CONTRAST:
+        return None
+    return _as_jpeg(pixels, frame, 85)
+
+
+def _as_jpeg(pixels: _Pixels, frame: Frame, quality: int) -> tuple[bytes, float]:
     # Cold start: pages with a text layer need no pictures.
     from PIL import Image
 
-    pixels = grey_pixels(page, frame, dpi / 72)
-    if pixels is None or int(pixels.max()) - int(pixels.min()) < PAGE_CONTRAST:
-        return None
     encoded = io.BytesIO()
-    Image.fromarray(pixels).save(encoded, "JPEG", quality=85)
+    Image.fromarray(pixels).save(encoded, "JPEG", quality=quality)
     return encoded.getvalue(), pixels.shape[1] / frame.size[0]
 
 
@@ -108,12 +97,12 @@ def switch_off_unseen(page: Any, frame: Frame) -> bool:
         for one in (pdfium.FPDFPage_GetObject(page, at) for at in range(pdfium.FPDFPage_CountObjects(page)))
         if pdfium.FPDFPageObj_GetType(one) == pdfium.FPDF_PAGEOBJ_FORM
     ][:_MAX_DRAWINGS]
-    if not forms or (whole := grey_pixels(page, frame, _SCALE)) is None:
+    if not forms or (whole := page_pixels(page, frame, _SCALE)) is None:
         return False
     before, off = _characters(page), False
     for one in forms:
         pdfium.FPDFPageObj_SetIsActive(one, False)
-        without = grey_pixels(page, frame, _SCALE)
+        without = page_pixels(page, frame, _SCALE)
         if without is not None and np.array_equal(whole, without):
             off = True
         else:

@@ -25,7 +25,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_SHAPES,
 )
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
-from cinnabar.extraction.documents.pdf.rendering import grey_pixels
+from cinnabar.extraction.documents.pdf.rendering import page_pixels
 
 #: Letters below this height in points cannot be seen. Filings hold the text of their scans in letters of .9 points.
 LEAST_HEIGHT = 0.5
@@ -267,10 +267,10 @@ def _seen(page: Any, frame: Frame, box: _Floats, owner: _Ints, unseen: _Bools) -
     because pdfium's boxes of letters on later pages depend, by less than a point, on the letters that it drew before.
     """
     objects = [ctypes.cast(number, pdfium.FPDF_PAGEOBJECT) for number in np.unique(owner).tolist() if number]
-    before = grey_pixels(page, frame, _SCALE)
+    before = page_pixels(page, frame, _SCALE)
     for one in objects:
         pdfium.FPDFPageObj_SetIsActive(one, False)
-    after = grey_pixels(page, frame, _SCALE)
+    after = page_pixels(page, frame, _SCALE)
     for one in objects:
         pdfium.FPDFPageObj_SetIsActive(one, True)
     if before is None or after is None:

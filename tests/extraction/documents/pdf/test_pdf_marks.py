@@ -113,7 +113,7 @@ def test_pages_without_shapes_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(*_: object) -> None:
         raise AssertionError("a page was drawn")
 
-    monkeypatch.setattr("cinnabar.extraction.documents.pdf.drawn_marks.grey_pixels", fail)
+    monkeypatch.setattr("cinnabar.extraction.documents.pdf.drawn_marks.page_pixels", fail)
 
     def draw(sheet: Canvas) -> None:
         sheet.drawString(50, 700, "Dear all, a line is below")
