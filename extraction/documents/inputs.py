@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import stat
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -58,76 +57,31 @@ Location = Path | ImapAddress | StoreAddress | Input
 _Items = dict[tuple[str, str, int], Path | Content | Input]
 
 
-class InputSource(ABC):
-    """A place that a run is given; of what a kind of place has not, it is None."""
+@dataclass(frozen=True, slots=True)
+class InputSource:
+    """What a run knows of a location; of what a kind of place has not, it is None.
 
-    #: The file or folder of this machine.
+    file: the file or folder of this machine. account: the user and server that a password belongs to. prefix: what the
+    paths of lasting contents begin with.
+    """
+
+    name: str
     file: Path | None = None
-    #: The user and server that a password belongs to.
     account: tuple[str, int, str] | None = None
-    #: What the paths of lasting contents begin with.
     prefix: str | None = None
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @abstractmethod
-    def items(self, opened: OpenSources) -> _Items:
-        """Returns what lies there, by path, kind and number."""
-
-
-class _LocalSource(InputSource):
-    def __init__(self, path: Path) -> None:
-        super().__init__(str(path))
-        self.file = path
-
-    def items(self, opened: OpenSources) -> _Items:
-        assert self.file is not None
-        return {
-            (str(path), "", number): item
-            for path in files_at(self.file, opened.out)
-            for number, item in enumerate(opened.items_in(path, path == self.file))
-        }
-
-
-class _ImapSource(InputSource):
-    def __init__(self, address: ImapAddress) -> None:
-        super().__init__(str(address))
-        self._address, self.account, self.prefix = address, address.account, address.prefix
-
-    def items(self, opened: OpenSources) -> _Items:
-        return {(self.name, "", message.uid): message for message in opened.mailbox(self._address).messages()}
-
-
-class _StoreSource(InputSource):
-    def __init__(self, address: StoreAddress) -> None:
-        super().__init__(str(address))
-        self._address = address
-
-    def items(self, opened: OpenSources) -> _Items:
-        items = opened.store(self._address).items(self._address.key)
-        return {(item.path, item.inner, 0): item for item in items}
-
-
-class _EarlierInput(InputSource):
-    def __init__(self, given: Input) -> None:
-        super().__init__(given.path)
-        self._given = given
-
-    def items(self, opened: OpenSources) -> _Items:  # noqa: ARG002
-        return {(self.name, "given", 0): self._given}
 
 
 def source_of(location: Location) -> InputSource:
-    """Returns the source that a location names."""
+    """Returns what is known of a location."""
     match location:
+        case Path():
+            return InputSource(str(location), file=location)
         case ImapAddress():
-            return _ImapSource(location)
+            return InputSource(str(location), account=location.account, prefix=location.prefix)
         case StoreAddress():
-            return _StoreSource(location)
+            return InputSource(str(location))
         case Input():
-            return _EarlierInput(location)
-    return _LocalSource(location)
+            return InputSource(location.path)
 
 
 class OpenSources:
@@ -154,6 +108,22 @@ class OpenSources:
             store = ObjectStore(address, self.out, lambda path: self._items(path, given=True))
             self._stores[address.root] = self._connections.enter_context(store)
         return self._stores[address.root]
+
+    def items_at(self, location: Location) -> _Items:
+        """Returns what lies at a location, by path, kind and number."""
+        match location:
+            case Path():
+                return {
+                    (str(path), "", number): item
+                    for path in files_at(location, self.out)
+                    for number, item in enumerate(self.items_in(path, path == location))
+                }
+            case ImapAddress():
+                return {(str(location), "", one.uid): one for one in self.mailbox(location).messages()}
+            case StoreAddress():
+                return {(one.path, one.inner, 0): one for one in self.store(location).items(location.key)}
+            case Input():
+                return {(location.path, "given", 0): location}
 
     def items_in(self, path: Path, given: bool) -> Sequence[Path | Content]:
         """Returns the items of a file: itself, the mails or files in it, or nothing if it only serves a Maildir.
@@ -213,7 +183,7 @@ def gather(
     opened = OpenSources(out, connections, passwords)
     inputs: _Items = {}
     for location in locations:
-        inputs |= source_of(location).items(opened)
+        inputs |= opened.items_at(location)
     if not locations:
         raise UsageError("expected at least one file, folder, mailbox or store to read, got none")
     return _without_results([inputs[key] for key in sorted(inputs)], note)
