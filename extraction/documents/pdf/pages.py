@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import struct
 import time
@@ -29,7 +28,7 @@ from cinnabar.extraction.documents.pdf.page_content import (
     page_content,
     plain_content,
 )
-from cinnabar.extraction.documents.processes.serving import end_with
+from cinnabar.extraction.documents.processes.serving import end_with, read_whole, write_whole
 
 #: Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try a
 #: page may take the third.
@@ -255,8 +254,6 @@ class _Copy(Closing):
             finally:
                 os._exit(0)
         os.close(writer)
-        self._poll = select.poll()
-        self._poll.register(self._reader, select.POLLIN)
 
     def close(self) -> None:
         with suppress(ProcessLookupError):
@@ -266,36 +263,17 @@ class _Copy(Closing):
 
     def receive(self, answers: list[bytes], deadline: float) -> bool:
         """Appends the answers for the next number; returns False if the copy died or was late."""
-        while (head := self._bytes(_SIZE.size, deadline)) is not None:
-            (size,) = _SIZE.unpack(head)
-            if size == _DONE:
-                return True
-            if not 0 <= size <= MAX_PAGE_ANSWER or (answer := self._bytes(size, deadline)) is None:
-                return False
-            answers.append(answer)
+        with suppress(TimeoutError, EOFError):
+            while (size := _SIZE.unpack(read_whole(self._reader, _SIZE.size, deadline))[0]) != _DONE:
+                if not 0 <= size <= MAX_PAGE_ANSWER:
+                    return False
+                answers.append(read_whole(self._reader, size, deadline))
+            return True
         return False
-
-    def _bytes(self, count: int, deadline: float) -> bytes | None:
-        pieces: list[bytes] = []
-        while count:
-            if not self._poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
-                return None
-            piece = os.read(self._reader, min(count, 1 << 20))
-            if not piece:
-                return None
-            pieces.append(piece)
-            count -= len(piece)
-        return b"".join(pieces)
 
 
 def _serve(writer: int, work: Work, first: int, count: int) -> None:
     for number in range(first, count):
         for answer in work(number):
-            _send(writer, _SIZE.pack(len(answer)) + answer)
-        _send(writer, _SIZE.pack(_DONE))
-
-
-def _send(writer: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(writer, view) :]
+            write_whole(writer, _SIZE.pack(len(answer)), answer)
+        write_whole(writer, _SIZE.pack(_DONE))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import queue
-import select
 import subprocess
 import threading
 import time
@@ -19,7 +17,7 @@ import orjson
 from cinnabar.engine.child_environment import child_environment
 from cinnabar.errors import RunError
 from cinnabar.extraction.documents.content.limits import MAX_STARTS, START_SECONDS
-from cinnabar.extraction.documents.processes.serving import MAGIC
+from cinnabar.extraction.documents.processes.serving import MAGIC, read_whole, write_whole
 
 
 class WorkerDied(Exception):
@@ -51,8 +49,6 @@ class WorkerProcess:
         assert stdin is not None and stdout is not None
         self._stdin: IO[bytes] = stdin
         self._stdout: IO[bytes] = stdout
-        self._poll = select.poll()
-        self._poll.register(stdout, select.POLLIN)
         self.served = 0
         try:
             self.send(first)
@@ -83,28 +79,18 @@ class WorkerProcess:
     def send(self, *pieces: bytes) -> None:
         """Writes to the process. Raises WorkerDied; it cannot be used afterwards."""
         try:
-            for piece in pieces:
-                view = memoryview(piece)
-                while view:
-                    view = view[self._stdin.write(view) :]
+            write_whole(self._stdin.fileno(), *pieces)
         except (BrokenPipeError, OSError) as error:
             raise WorkerDied(self._fate()) from error
 
     def receive(self, count: int, deadline: float) -> bytes:
         """Returns the next bytes. Raises WorkerDied or WorkerTimedOut; it cannot be used afterwards."""
-        # The buffer grows with the received bytes, so that a false length allocates nothing.
-        pieces: list[bytes] = []
-        descriptor = self._stdout.fileno()
-        while count:
-            left = deadline - time.monotonic()
-            if not self._poll.poll(max(left, 0.0) * 1000):
-                raise WorkerTimedOut
-            piece = os.read(descriptor, min(count, 1 << 20))
-            if not piece:
-                raise WorkerDied(self._fate())
-            pieces.append(piece)
-            count -= len(piece)
-        return b"".join(pieces)
+        try:
+            return read_whole(self._stdout.fileno(), count, deadline)
+        except TimeoutError:
+            raise WorkerTimedOut from None
+        except EOFError:
+            raise WorkerDied(self._fate()) from None
 
     def ask_json(self, text: bytes, most: int) -> Any:
         """Returns the JSON value, of at most so many bytes, that it answers to a text; both go behind their lengths.

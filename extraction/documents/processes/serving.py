@@ -12,13 +12,14 @@ import ctypes
 import logging
 import os
 import resource
+import select
 import signal
 import struct
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from io import FileIO
 from typing import Any, BinaryIO, get_args
 
 import numpy as np
@@ -190,17 +191,39 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class ParentPipes:
-    """The pipes to the parent: requests come in, and answers go out."""
+    """The pipes to the parent: requests come in, and answers go out to a descriptor."""
 
     requests: BinaryIO
-    answers: FileIO
+    answers: int
 
     def send(self, *pieces: bytes) -> None:
         """Writes these pieces to the parent, one after the other."""
-        for piece in pieces:
-            view = memoryview(piece)
-            while view:
-                view = view[self.answers.write(view) :]
+        write_whole(self.answers, *pieces)
+
+
+def write_whole(descriptor: int, *pieces: bytes) -> None:
+    """Writes these pieces to a pipe, one after the other."""
+    for piece in pieces:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+
+def read_whole(descriptor: int, count: int, deadline: float) -> bytes:
+    """Returns the next bytes of a pipe. Raises EOFError if it ends before, TimeoutError after a monotonic time."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    # The buffer grows with the received bytes, so that a false length allocates nothing.
+    pieces: list[bytes] = []
+    while count:
+        if not poll.poll(max(deadline - time.monotonic(), 0.0) * 1000):
+            raise TimeoutError
+        piece = os.read(descriptor, min(count, 1 << 20))
+        if not piece:
+            raise EOFError
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)
 
 
 def parent_pipes() -> ParentPipes:
@@ -209,7 +232,7 @@ def parent_pipes() -> ParentPipes:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    pipes = ParentPipes(os.fdopen(os.dup(0), "rb"), FileIO(os.dup(1), "wb"))
+    pipes = ParentPipes(os.fdopen(os.dup(0), "rb"), os.dup(1))
     # Native code that prints must not write into the answers. Errors stay visible if a person starts the process; the
     # parent starts it without a place for them.
     null = os.open(os.devnull, os.O_RDWR)
