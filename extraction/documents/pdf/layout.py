@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,8 +27,6 @@ _Floats = npt.NDArray[np.float64]
 _MAX_GAP = 8
 # Vertical writing runs down, and its columns from right to left, as text does that is turned by a quarter to the right.
 _DOWNWARD, _MAX_PAIRS = 3, 2_000_000
-# Segments of up to so many words are added up together.
-_SHORT = 7
 # Boxes to tick, drawn and typed: a column whose lines begin with them has its questions in the column beside it.
 _BOX = re.compile(r"[☐☒⍰]|\[[xX]?\]?|_+[xX]?_*")
 
@@ -135,9 +134,9 @@ def _without_doubles(index: list[int], rows: list[list[float]], text: list[str])
     # By the square of two points that they begin in; a double begins there or in a square beside it.
     seen: dict[tuple[str, int, int], list[list[float]]] = {}
     kept = []
-    crowded = _find_crowded(np.array([rows[i][:2] for i in index]))
-    for i, is_crowded in zip(index, crowded, strict=True):
-        if not is_crowded:
+    times = Counter(text[i] for i in index)
+    for i in index:
+        if times[text[i]] == 1:
             kept.append(i)
             continue
         row = rows[i]
@@ -148,24 +147,6 @@ def _without_doubles(index: list[int], rows: list[list[float]], text: list[str])
         seen.setdefault((text[i], across, down), []).append(row)
         kept.append(i)
     return kept
-
-
-def _find_crowded(begin: _Floats) -> list[bool]:
-    """Returns for each word whether another one begins in its square of two points, or in one beside it.
-
-    begin: [N, 2] the left top corners.
-    """
-    # Numbers of squares in one integer; places are bounded by a million points.
-    squares = (begin // 2.0).astype(np.int64) @ np.array([1 << 24, 1])
-    known, count = np.unique(squares, return_counts=True)
-    near = np.zeros(len(squares), np.int64)
-    for across in (-1, 0, 1):
-        for down in (-1, 0, 1):
-            square = squares + (across << 24) + down
-            at = np.minimum(np.searchsorted(known, square), len(known) - 1)
-            near += np.where(known[at] == square, count[at], 0)
-    crowded: list[bool] = (near > 1).tolist()
-    return crowded
 
 
 def _segments(index: npt.NDArray[np.int64], box: _Floats) -> npt.NDArray[np.int64]:
@@ -189,15 +170,7 @@ def _sides_of(words: _Floats, start: npt.NDArray[np.int64]) -> list[tuple[float,
     """
     size = np.diff(start, append=len(words))
     left, right = np.minimum.reduceat(words[:, 0], start), np.maximum.reduceat(words[:, 2], start)
-    # Most segments are short; a call for each of them took a quarter of the time of a dense table.
-    total = np.zeros((len(start), 2))
-    for place in range(_SHORT):
-        short = np.flatnonzero((size > place) & (size <= _SHORT))
-        total[short] += words[start[short] + place][:, [1, 3]]
-    middle = total / size[:, None]
-    for at in np.flatnonzero(size > _SHORT).tolist():
-        own = words[start[at] : start[at] + size[at]]
-        middle[at] = own[:, 1].mean(), own[:, 3].mean()
+    middle = np.add.reduceat(words[:, [1, 3]], start) / size[:, None]
     return list(zip(left.tolist(), middle[:, 0].tolist(), right.tolist(), middle[:, 1].tolist(), strict=True))
 
 
