@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, permutations
 from statistics import median
@@ -33,8 +33,8 @@ GAP_BLANKS, GAP_ROWS = 1.5, 0.9
 #: The fewest blocks, and labels of a block; the share of the blocks that have a label, for it to be one of theirs; the
 #: share of a label's places that are in blocks of their own.
 BLOCKS_FEWEST, BLOCK_LABELS, BLOCK_USUAL, BLOCK_ONCE = 3, 3, 0.2, 0.8
-#: The most characters of a label, and of a value.
-BLOCK_LABEL_LENGTH, BLOCK_VALUE_LENGTH = 40, 300
+#: The most characters of a label, of a value, and before a label on its line.
+BLOCK_LABEL_LENGTH, BLOCK_VALUE_LENGTH, BLOCK_DEEPEST = 40, 300, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +222,10 @@ def cells_in(line: Line, grid: Grid, text: str) -> Cells:
 _LEAD = re.compile(rf"(?P<label>[^\W\d][^:\n]{{0,{BLOCK_LABEL_LENGTH}}}?) ?:(?!\S)\s?")
 
 
+# The words of a label, and the spans of its value.
+_Labelled = tuple[tuple[Span, ...], tuple[Span, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Blocks:
     """The first place of each label, and the blocks: the first character of each, and its values by label."""
@@ -234,10 +238,29 @@ class Blocks:
 def blocks_of(text: str) -> Blocks | None:
     """Returns the blocks of a text; None if it has too few that are alike.
 
-    Time is in proportion to the text.
+    A label without a value names the deeper ones below it where their own names occur again within a block. Time is in
+    proportion to the text.
     """
-    found = list(_labelled_values(text))
-    names = [text[slice(*label)] for label, _ in found]
+    found = [((label,), value) for label, value in _labelled_values(text)]
+    return _blocks(text, found) or _blocks(text, list(_below_groups(text, found)))
+
+
+def _below_groups(text: str, found: Iterable[_Labelled]) -> Iterator[_Labelled]:
+    """Yields the labels with a value, each behind the nearest label without one that it stands deeper below."""
+    above: list[tuple[int, Span]] = []
+    for labels, value in found:
+        start = labels[0][0]
+        depth = start - text.rfind("\n", max(0, start - BLOCK_DEEPEST), start)
+        while above and above[-1][0] >= depth:
+            above.pop()
+        if value:
+            yield (*(label for _, label in above[-1:]), *labels), value
+        else:
+            above.append((depth, labels[0]))
+
+
+def _blocks(text: str, found: Sequence[_Labelled]) -> Blocks | None:
+    names = [" ".join(text[slice(*label)] for label in labels) for labels, _ in found]
     times = Counter(names)
     first = next((name for name in names if times[name] >= BLOCKS_FEWEST), None)
     if first is None:
@@ -252,9 +275,9 @@ def blocks_of(text: str) -> Blocks | None:
     alone = all(having[name] >= BLOCK_ONCE * times[name] for name in heads)
     if len(heads) < BLOCK_LABELS or not alone or median(map(len, values)) < BLOCK_LABELS:
         return None
-    place = dict(reversed([(name, label) for name, (label, _) in zip(names, found, strict=True)]))
+    place = dict(reversed([(name, labels) for name, (labels, _) in zip(names, found, strict=True)]))
     cells = tuple(tuple(own.get(name, ()) for name in heads) for own in values)
-    return Blocks(tuple((place[name],) for name in heads), tuple(found[at][0][0] for at in begins), cells)
+    return Blocks(tuple(place[name] for name in heads), tuple(found[at][0][0][0] for at in begins), cells)
 
 
 def _labelled_values(text: str) -> Iterator[tuple[Span, tuple[Span, ...]]]:

@@ -38,6 +38,15 @@ def test_a_value_goes_on_in_the_lines_right_below() -> None:
     assert {words_of(row.cells[2], text) for row in table.rows} == {"the first line and the second"}
 
 
+def test_a_label_without_a_value_names_the_deeper_ones_whose_names_occur_again() -> None:
+    block = "  guest:\n    name: Ann {0}\n  room:\n    number: B{0}\n  ticket:\n    number: 220-{0}\n"
+    text = "code: X7\nguests:\n" + "\n".join(map(block.format, range(4)))
+    (table,) = tables_of(text)
+    assert [table.head(at, text) for at in range(len(table.heads))] == ["guest name", "room number", "ticket number"]
+    rows = [tuple(words_of(cell, text) for cell in row.cells) for row in table.rows]
+    assert rows == [(f"Ann {at}", f"B{at}", f"220-{at}") for at in range(4)]
+
+
 @pytest.mark.parametrize(
     "text",
     [
