@@ -30,7 +30,7 @@ from cinnabar.extraction.documents.marks.boxes_and_lines import (
     line_marks,
     to_write_on,
 )
-from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
+from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, text_of_page
 from cinnabar.extraction.documents.pdf.rendering import page_pixels
 
 #: Points that a letter within a box may reach beyond it, across and down.
@@ -122,13 +122,12 @@ def _symbols(page: Any, frame: Frame, words: PageWords, asked: npt.NDArray[np.bo
     Only signs of boxes and characters in a box, which are `asked`, are looked at.
     """
     single = [at for at, one in enumerate(words.text) if len(one) == 1 and (asked[at] or one in _CODES or one > "\x7f")]
-    text_page = pdfium.FPDFText_LoadPage(page) if single else None
-    if not text_page:
+    if not single:
         return
     name, flags = ctypes.create_string_buffer(100), ctypes.c_int()
     sides = [ctypes.c_double() for _ in range(4)]
-    try:
-        for at in single:
+    with text_of_page(page) as text_page:
+        for at in single if text_page else ():
             first = int(words.first[at])
             pdfium.FPDFText_GetFontInfo(text_page, first, name, 100, flags)
             unknown = "\ue000" <= words.text[at] <= "\uf8ff" or words.text[at] == "\ufffd"
@@ -136,8 +135,6 @@ def _symbols(page: Any, frame: Frame, words: PageWords, asked: npt.NDArray[np.bo
                 left, right, bottom, top = (side.value for side in sides)
                 x0, y0, x1, y1 = frame.to_display([[left, top, right, bottom]])[0].tolist()
                 yield at, (x0, y0, x1, y1)
-    finally:
-        pdfium.FPDFText_ClosePage(text_page)
 
 
 def _underscores(words: PageWords) -> Iterator[Rule]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -22,20 +24,37 @@ _Ints = npt.NDArray[np.int64]
 
 OBLIQUE = 4
 
-# Own prototypes take an address plus an offset, without a ctypes object for each character, and keep the interpreter's
-# lock (2.4 ms for a page of 6,200 characters on one CPU core; 3.3 ms with a loop and calls that release it).
-_get_unicode: Any = ctypes.PYFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int)(
-    ctypes.cast(pdfium.FPDFText_GetUnicode, ctypes.c_void_p).value or 0
-)
-_get_box: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(
-    ctypes.cast(pdfium.FPDFText_GetLooseCharBox, ctypes.c_void_p).value or 0
-)
-_get_angle: Any = ctypes.PYFUNCTYPE(ctypes.c_float, ctypes.c_void_p, ctypes.c_int)(
-    ctypes.cast(pdfium.FPDFText_GetCharAngle, ctypes.c_void_p).value or 0
-)
-_get_size: Any = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int)(
-    ctypes.cast(pdfium.FPDFText_GetFontSize, ctypes.c_void_p).value or 0
-)
+
+def by_address(name: str, *arguments: Any, gives: Any = ctypes.c_int) -> Any:
+    """Returns a function of pdfium that takes addresses, without a ctypes object for each character or object.
+
+    It keeps the interpreter's lock (2.4 ms for a page of 6,200 characters on one CPU core; 3.3 ms with a loop and calls
+    that release it).
+    """
+    return ctypes.PYFUNCTYPE(gives, *arguments)(address_of(getattr(pdfium, name)))
+
+
+def address_of(handle: Any) -> int:
+    """Returns the address of an object of pdfium, 0 for none."""
+    return ctypes.cast(handle, ctypes.c_void_p).value or 0
+
+
+@contextmanager
+def text_of_page(page: Any) -> Iterator[Any]:
+    """Gives the text page of an open page, None if it cannot be loaded, and closes it."""
+    text_page = pdfium.FPDFText_LoadPage(page)
+    try:
+        yield text_page
+    finally:
+        if text_page:
+            pdfium.FPDFText_ClosePage(text_page)
+
+
+_OF_CHARACTER = ctypes.c_void_p, ctypes.c_int
+_get_unicode = by_address("FPDFText_GetUnicode", *_OF_CHARACTER, gives=ctypes.c_uint)
+_get_box = by_address("FPDFText_GetLooseCharBox", *_OF_CHARACTER, ctypes.c_void_p)
+_get_angle = by_address("FPDFText_GetCharAngle", *_OF_CHARACTER, gives=ctypes.c_float)
+_get_size = by_address("FPDFText_GetFontSize", *_OF_CHARACTER, gives=ctypes.c_double)
 
 _WIDE_BLANKS = (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 # Signs of accents, which some programs draw over a letter or before it, and their combining characters.
@@ -135,7 +154,7 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
     count = min(pdfium.FPDFText_CountChars(text_page), limit)
     if count <= 0:
         return PageWords.none()
-    address = ctypes.cast(text_page, ctypes.c_void_p).value
+    address = address_of(text_page)
     code = np.fromiter(map(_get_unicode, repeat(address), range(count)), np.int64, count)
     code, owner = _whole_characters(code)
     ink = ~np.isin(code, _BLANKS)
@@ -184,7 +203,7 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
     )
 
 
-def _run_angles(address: int | None, owner: _Ints, run: _Ints, left: npt.NDArray[np.float32]) -> _Floats:
+def _run_angles(address: int, owner: _Ints, run: _Ints, left: npt.NDArray[np.float32]) -> _Floats:
     """Returns the angle of each run between blanks, whose characters share one.
 
     owner, run, left: [N], of each character: its place on the text page, its run and its left edge in user space.

@@ -18,7 +18,7 @@ import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.limits import MAX_HYPHEN_OBJECTS, MAX_HYPHENS
 from cinnabar.extraction.documents.content.marked_text import raised_text
-from cinnabar.extraction.documents.pdf.glyphs import PageWords, raised_pairs
+from cinnabar.extraction.documents.pdf.glyphs import PageWords, address_of, raised_pairs, text_of_page
 
 #: Letters of a value at least, and of a page at most.
 BOXED_LEAST, BOXED_MOST = 4, 2_000
@@ -51,7 +51,7 @@ def mark_soft_hyphens(page: Any, text_page: Any, words: PageWords) -> None:
             return
         if codes and codes[-1] == _HYPHEN and len(word) > 1 and hyphens < MAX_HYPHENS:
             owner = pdfium.FPDFText_GetTextObject(text_page, first[at + 1] - 1)
-            ends.setdefault(_address(owner), []).append(at)
+            ends.setdefault(address_of(owner), []).append(at)
             hyphens += 1
     if ends:
         for address in _soft(page, set(ends)):
@@ -100,7 +100,7 @@ def _soft(page: Any, owners: set[int]) -> list[int]:
         for one in active:
             pdfium.FPDFPageObj_SetIsActive(one, False)
         for one in active:
-            if (address := _address(one)) in owners:
+            if (address := address_of(one)) in owners:
                 pdfium.FPDFPageObj_SetIsActive(one, True)
                 if _ends_softly(page):
                     addresses.append(address)
@@ -113,21 +113,12 @@ def _soft(page: Any, owners: set[int]) -> list[int]:
 
 def _ends_softly(page: Any) -> bool:
     """Returns True if the last character of the active objects of a page is a soft hyphen."""
-    text_page = pdfium.FPDFText_LoadPage(page)
-    if not text_page:
-        return False
-    try:
-        for at in range(pdfium.FPDFText_CountChars(text_page) - 1, -1, -1):
+    with text_of_page(page) as text_page:
+        for at in range(pdfium.FPDFText_CountChars(text_page) - 1 if text_page else -1, -1, -1):
             code = pdfium.FPDFText_GetUnicode(text_page, at)
             if code > 0x20:
                 return bool(code == ord(SOFT_HYPHEN))
-        return False
-    finally:
-        pdfium.FPDFText_ClosePage(text_page)
-
-
-def _address(one: Any) -> int:
-    return ctypes.cast(one, ctypes.c_void_p).value or 0
+    return False
 
 
 _Floats = npt.NDArray[np.float64]

@@ -27,7 +27,7 @@ from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.marks.boxes_and_lines import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
 from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, scanned_page_marks, with_marks
-from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words
+from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words, text_of_page
 from cinnabar.extraction.documents.pdf.joined_letters import (
     in_boxes,
     in_fields,
@@ -219,17 +219,12 @@ def _add_entries(
 
 
 def _plain_text(page: Any) -> str:
-    text_page = pdfium.FPDFText_LoadPage(page)
-    if not text_page:
-        return ""
-    try:
-        count = min(pdfium.FPDFText_CountChars(text_page), MAX_PAGE_CHARACTERS)
+    with text_of_page(page) as text_page:
+        count = min(pdfium.FPDFText_CountChars(text_page), MAX_PAGE_CHARACTERS) if text_page else 0
         if count <= 0:
             return ""
         buffer = ctypes.create_string_buffer(2 * count + 2)
         written = pdfium.FPDFText_GetText(text_page, 0, count, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)))
-    finally:
-        pdfium.FPDFText_ClosePage(text_page)
     text = buffer.raw[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
     # pdfium joins a word that a hyphen divides at the end of a line, and writes U+0002 for the hyphen.
     return clean(text.replace("\x02", "-\n").replace("\ufffe", "-\n")).strip("\n")
@@ -256,10 +251,9 @@ def _words(
         if switch_off_unseen(page, frame):
             content.flags.add("hidden_text")
         spent.searching += time.process_time() - begun
-    text_page = pdfium.FPDFText_LoadPage(page)
-    if not text_page:
-        return none, none, False
-    try:
+    with text_of_page(page) as text_page:
+        if not text_page:
+            return none, none, False
         if pdfium.FPDFText_CountChars(text_page) > MAX_PAGE_CHARACTERS:
             content.flags.add("truncated")
         words = page_words(text_page, frame, MAX_PAGE_CHARACTERS, scan)
@@ -278,8 +272,6 @@ def _words(
         mark_soft_hyphens(page, text_page, words)
         unseen = hidden_words(page, text_page, frame, words)
         spent.searching += time.process_time() - begun
-    finally:
-        pdfium.FPDFText_ClosePage(text_page)
     if not unseen.any():
         return words, none, False
     return words.only(~unseen), words.only(unseen), False

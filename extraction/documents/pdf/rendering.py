@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.limits import MAX_PIXELS
-from cinnabar.extraction.documents.pdf.glyphs import Frame
+from cinnabar.extraction.documents.pdf.glyphs import Frame, text_of_page
 
 #: Less contrast on a whole page is an empty one.
 PAGE_CONTRAST = 24
@@ -111,10 +111,5 @@ def switch_off_unseen(page: Any, frame: Frame) -> bool:
 
 
 def _characters(page: Any) -> int:
-    text_page = pdfium.FPDFText_LoadPage(page)
-    if not text_page:
-        return 0
-    try:
-        return int(pdfium.FPDFText_CountChars(text_page))
-    finally:
-        pdfium.FPDFText_ClosePage(text_page)
+    with text_of_page(page) as text_page:
+        return int(pdfium.FPDFText_CountChars(text_page)) if text_page else 0

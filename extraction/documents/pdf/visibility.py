@@ -24,7 +24,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_SHAPE_DEPTH,
     MAX_SHAPES,
 )
-from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords
+from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, address_of, by_address
 from cinnabar.extraction.documents.pdf.rendering import page_pixels
 
 #: Letters below this height in points cannot be seen. Filings hold the text of their scans in letters of .9 points.
@@ -53,27 +53,19 @@ _PAIRS = 1 << 20
 # A layer's mark has the name OC; longer names do not fit.
 _LAYER, _NAME_BYTES, _MAX_MARKS = np.frombuffer(b"O\0C\0\0\0", np.uint8), 16, 16
 
-# Own prototypes take addresses and write into arrays, without a ctypes object for each of thousands of page objects.
 _POINTER = ctypes.c_void_p
-
-
-def _call(name: str, *arguments: Any, gives: Any = ctypes.c_int) -> Any:
-    address = ctypes.cast(getattr(pdfium, name), _POINTER).value or 0
-    return ctypes.PYFUNCTYPE(gives, *arguments)(address)
-
-
-_text_object = _call("FPDFText_GetTextObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
-_page_object = _call("FPDFPage_GetObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
-_form_count = _call("FPDFFormObj_CountObjects", _POINTER)
-_form_object = _call("FPDFFormObj_GetObject", _POINTER, ctypes.c_ulong, gives=ctypes.c_size_t)
-_type = _call("FPDFPageObj_GetType", _POINTER)
-_bounds = _call("FPDFPageObj_GetBounds", *[_POINTER] * 5)
-_draw_mode = _call("FPDFPath_GetDrawMode", *[_POINTER] * 3)
-_render_mode = _call("FPDFTextObj_GetTextRenderMode", _POINTER)
-_fill_colour = _call("FPDFPageObj_GetFillColor", *[_POINTER] * 5)
-_mark_count = _call("FPDFPageObj_CountMarks", _POINTER)
-_mark = _call("FPDFPageObj_GetMark", _POINTER, ctypes.c_ulong, gives=ctypes.c_size_t)
-_mark_name = _call("FPDFPageObjMark_GetName", _POINTER, _POINTER, ctypes.c_ulong, _POINTER)
+_text_object = by_address("FPDFText_GetTextObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
+_page_object = by_address("FPDFPage_GetObject", _POINTER, ctypes.c_int, gives=ctypes.c_size_t)
+_form_count = by_address("FPDFFormObj_CountObjects", _POINTER)
+_form_object = by_address("FPDFFormObj_GetObject", _POINTER, ctypes.c_ulong, gives=ctypes.c_size_t)
+_type = by_address("FPDFPageObj_GetType", _POINTER)
+_bounds = by_address("FPDFPageObj_GetBounds", *[_POINTER] * 5)
+_draw_mode = by_address("FPDFPath_GetDrawMode", *[_POINTER] * 3)
+_render_mode = by_address("FPDFTextObj_GetTextRenderMode", _POINTER)
+_fill_colour = by_address("FPDFPageObj_GetFillColor", *[_POINTER] * 5)
+_mark_count = by_address("FPDFPageObj_CountMarks", _POINTER)
+_mark = by_address("FPDFPageObj_GetMark", _POINTER, ctypes.c_ulong, gives=ctypes.c_size_t)
+_mark_name = by_address("FPDFPageObjMark_GetName", _POINTER, _POINTER, ctypes.c_ulong, _POINTER)
 _INVISIBLE = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
 
 
@@ -106,7 +98,7 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     along, across = np.where(sideways[:, None], size[:, ::-1], size).T
     # Fonts with a false height have letters of a true width.
     hidden: _Bools = outside | ((across < LEAST_HEIGHT) & (along < 2 * LEAST_HEIGHT * _lengths(words)))
-    owner = _integers(map(_text_object, repeat(_address(text_page)), words.first.tolist()))
+    owner = _integers(map(_text_object, repeat(address_of(text_page)), words.first.tolist()))
     faint, mode = _by_style(owner)
     unseen = np.isin(mode, _INVISIBLE)
     objects = _objects(page)
@@ -134,10 +126,6 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     return hidden
 
 
-def _address(handle: Any) -> int:
-    return ctypes.cast(handle, _POINTER).value or 0
-
-
 def _integers(numbers: Iterable[int]) -> _Ints:
     return np.fromiter(numbers, np.int64)
 
@@ -149,7 +137,7 @@ def _lengths(words: PageWords) -> _Floats:
 def _objects(page: Any) -> list[int]:
     """Returns the addresses of a page's objects in the order of drawing."""
     count = range(pdfium.FPDFPage_CountObjects(page))
-    return list(map(_page_object, repeat(_address(page)), count))
+    return list(map(_page_object, repeat(address_of(page)), count))
 
 
 def _each(work: Any, objects: Sequence[int], into: npt.NDArray[Any]) -> _Bools:
