@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from typing import TypeGuard
 
 from cinnabar.schemas.automata.strings import scalar_text
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Kind, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.form.meanings import bounds_in_words, meanings
 from cinnabar.schemas.form.opening import open_groups
 from cinnabar.schemas.form.told_forms import told_form
@@ -39,16 +39,16 @@ from cinnabar.schemas.pointers import escape
 
 @dataclass(slots=True)
 class FormLayout:
-    """The nodes of one form, numbered while they are laid out.
+    """Lays out the nodes of one form; the numbers of each kind are given in the order of `walk`.
 
     `day_first` is the order of day and month of slots that say none.
     """
 
     day_first: bool | None = None
-    slots: list[Slot | None] = field(default_factory=list)
-    arrays: list[ArrayNode | None] = field(default_factory=list)
-    objects: list[ObjectNode | None] = field(default_factory=list)
-    choices: list[ChoiceNode | None] = field(default_factory=list)
+    slots: Iterator[int] = field(default_factory=count)
+    arrays: Iterator[int] = field(default_factory=count)
+    objects: Iterator[int] = field(default_factory=count)
+    choices: Iterator[int] = field(default_factory=count)
 
     def node(self, shape: Shape, path: str) -> Node:
         """The node for a shape at this path; parents are numbered before their children."""
@@ -72,24 +72,11 @@ class FormLayout:
         return self._object(only, path, nullable, notes)
 
     def _slot(self, shape: Shape, path: str) -> Slot:
-        slot = make_slot(shape, path, len(self.slots))
-        if slot.day_first is None:
-            slot = replace(slot, day_first=self.day_first)
-        self.slots.append(slot)
-        return slot
-
-    def _explain_item(self, item: Slot, notes: Notes) -> Slot:
-        """Returns the item of a list; the list's description explains options or tells a form as the item's would."""
-        explained = meanings(tuple(map(_plain, item.options)), notes.description)
-        if item.options and not item.option_notes and any(explained):
-            item = self.slots[item.index] = replace(item, option_notes=explained)
-        elif item.kind == "string" and item.free and not item.description and notes.told:
-            item = self.slots[item.index] = replace(item, told=told_form(notes.description))
-        return item
+        slot = make_slot(shape, path, next(self.slots))
+        return replace(slot, day_first=self.day_first) if slot.day_first is None else slot
 
     def _array(self, shape: Array, path: str, nullable: bool, notes: Notes) -> ArrayNode:
-        index = len(self.arrays)
-        self.arrays.append(None)
+        index = next(self.arrays)
         prefix = tuple(self.node(part, f"{path}/{at}") for at, part in enumerate(shape.prefix))
         row, met = shape.item, None
         if shape.contained is not None and shape.item is not None:
@@ -98,31 +85,26 @@ class FormLayout:
             row = shape.item if met is None else _with_descriptions(shape.item, met)
         item = None if row is None else self.node(row, f"{path}/*")
         if isinstance(item, Slot):
-            item = self._explain_item(item, notes)
+            item = _explain_item(item, notes)
         contained = None
         if met is not None:
             # It has a layout of its own: its slots are not filled, they only describe a row that is demanded.
             contained = FormLayout().node(met, f"{path}/*")
-        array = ArrayNode(
+        return ArrayNode(
             index, path, item, shape.min_items, shape.max_items, nullable, notes.title, notes.description,
             prefix, contained=contained, min_contained=shape.min_contained, unique=shape.unique, binding=notes.binding,
         )  # fmt: skip
-        self.arrays[index] = array
-        return array
 
     def _object(self, shape: Object, path: str, nullable: bool, notes: Notes) -> ObjectNode:
-        index = len(self.objects)
-        self.objects.append(None)
+        index = next(self.objects)
         properties = tuple(
             Property(f.name, self.node(f.shape, f"{path}/{escape(f.name)}"), f.required) for f in shape.fields
         )
         rest = self._rest(shape, path)
-        made = ObjectNode(
+        return ObjectNode(
             index, path, properties, nullable, notes.title, notes.description, rest, shape.min_properties,
             shape.max_properties, shape.demands,
         )  # fmt: skip
-        self.objects[index] = made
-        return made
 
     def _rest(self, shape: Object, path: str) -> tuple[ArrayNode, ...]:
         """The open properties that are written: those with values that the schema describes or demands."""
@@ -131,38 +113,42 @@ class FormLayout:
         most = None if shape.max_properties is None else max(0, shape.max_properties - len(shape.fields))
         arrays: list[ArrayNode] = []
         for key, value in groups:
-            index = len(self.arrays)
-            self.arrays.append(None)
+            index = next(self.arrays)
             name = self._slot(key, f"{path}/*/name")
-            made = ArrayNode(index, path, self.node(value, f"{path}/*"), low, most, key=name)
-            self.arrays[index] = made
-            arrays.append(made)
+            arrays.append(ArrayNode(index, path, self.node(value, f"{path}/*"), low, most, key=name))
         return tuple(arrays)
 
     def _choice(self, kinds: list[Shape], path: str, nullable: bool, notes: Notes) -> ChoiceNode:
-        index = len(self.choices)
-        self.choices.append(None)
+        index = next(self.choices)
         names = _names_of(kinds)
         selector = self._slot(
             Enum(tuple(scalar_text(n) for n, _ in names), tuple(note for _, note in names), notes), path
         )
         branches = tuple(self.node(kind, path) for kind in kinds)
-        made = ChoiceNode(index, path, selector, branches, nullable, notes.title, notes.description)
-        self.choices[index] = made
-        return made
+        return ChoiceNode(index, path, selector, branches, nullable, notes.title, notes.description)
+
+
+def _explain_item(item: Slot, notes: Notes) -> Slot:
+    """Returns the item of a list; the list's description explains options or tells a form as the item's would."""
+    explained = meanings(tuple(map(_plain, item.options)), notes.description)
+    if item.options and not item.option_notes and any(explained):
+        return replace(item, option_notes=explained)
+    if item.kind == "string" and item.free and not item.description and notes.told:
+        return replace(item, told=told_form(notes.description))
+    return item
 
 
 def lay_out(shape: Shape) -> Form:
     """The form of a shape."""
     notes = notes_of(shape)
-    layout = FormLayout(notes.day_first)
-    root = layout.node(shape, "")
+    root = FormLayout(notes.day_first).node(shape, "")
+    nodes = list(walk(root))
     return Form(
         root,
-        tuple(s for s in layout.slots if s is not None),
-        tuple(a for a in layout.arrays if a is not None),
-        tuple(o for o in layout.objects if o is not None),
-        tuple(c for c in layout.choices if c is not None),
+        tuple(node for node in nodes if isinstance(node, Slot)),
+        tuple(node for node in nodes if isinstance(node, ArrayNode)),
+        tuple(node for node in nodes if isinstance(node, ObjectNode)),
+        tuple(node for node in nodes if isinstance(node, ChoiceNode)),
         notes.title,
         notes.description,
         pages=notes.pages,
@@ -371,6 +357,9 @@ def _options(others: tuple[Shape, ...]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(options), tuple(options.values())
 
 
+_KIND_OF: dict[type, Kind] = {String: "string", Boolean: "boolean"}
+
+
 def _kind(others: tuple[Shape, ...]) -> Kind:
     """The kind of a slot: of its only branch, `number` for both kinds of numbers, `enum` if closed, else `string`."""
     kinds: set[Kind] = set()
@@ -378,13 +367,7 @@ def _kind(others: tuple[Shape, ...]) -> Kind:
         if isinstance(branch, Number):
             kinds.add("integer" if branch.integer else "number")
         else:
-            kinds.add(
-                "string"
-                if isinstance(branch, String)
-                else "boolean"
-                if isinstance(branch, Boolean)
-                else "enum"
-            )
+            kinds.add(_KIND_OF.get(type(branch), "enum"))
     if not kinds:
         return "null"
     if len(kinds) == 1:
