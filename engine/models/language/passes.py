@@ -140,7 +140,8 @@ class Passes:
 
     def _run_together(self, pieces: Sequence[Piece]) -> torch.Tensor:
         shape, numbers = packed_numbers(pieces, self._cache)
-        return self.run(*unpack_numbers(torch.from_numpy(numbers).to(self._decoder.device), shape))
+        sizes = tuple(len(piece.tokens) for piece in pieces)
+        return self.run(*unpack_numbers(torch.from_numpy(numbers).to(self._decoder.device), shape, sizes))
 
     def _read_tiles(self, pieces: Sequence[Piece], usual: bool) -> torch.Tensor:
         """Reads pieces of prompts, or with `usual` those of open blocks, in a shape that is met again."""
@@ -289,7 +290,7 @@ def packed_numbers(pieces: Sequence[Piece], cache: PagedCache) -> tuple[Shape, I
     return (len(order), len(picked), tuple(shapes)), np.concatenate(parts)
 
 
-def unpack_numbers(numbers: torch.Tensor, shape: Shape) -> tuple[PackedTokens, torch.Tensor]:
+def unpack_numbers(numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...]) -> tuple[PackedTokens, torch.Tensor]:
     """Returns the packed tokens, and the numbers [P] of those whose hidden states are wanted, as views."""
     many, picks, shapes = shape
     tokens, positions, places, order = numbers[: 4 * many].view(4, many)
@@ -302,7 +303,7 @@ def unpack_numbers(numbers: torch.Tensor, shape: Shape) -> tuple[PackedTokens, t
         queries, tables, lengths, opened = torch.split(numbers[at : at + sum(cuts)], cuts)
         groups.append(RowGroup(queries.view(rows, length), tables.view(rows, pages), lengths, opened))
         at += sum(cuts)
-    return PackedTokens(tokens, positions, places, order, tuple(groups)), picked
+    return PackedTokens(tokens, positions, places, order, tuple(groups), sizes=sizes), picked
 
 
 def tiled_numbers(
