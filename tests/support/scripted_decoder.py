@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from tests.support.tiny_models import MASK, VOCABULARY
 from cinnabar.engine.language.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser, Listed
 from cinnabar.engine.language.sequences import OpenSequence, Task
-from cinnabar.engine.models.language.attention import Attend, PagedAttention
+from cinnabar.engine.models.language.attention import Attend, PackedTokens, PagedAttention
 from cinnabar.engine.models.language.cache import NOWHERE
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
@@ -55,6 +56,15 @@ class Said(Decoder):
         return hidden.clone()
 
 
+def _sizes(packed: PackedTokens) -> list[int]:
+    """The tokens of each row of a pass; a row may be attended in parts, which follow each other and share its pages."""
+    rows = [row for group in packed.groups for row in zip(group.queries, group.pages, strict=True)]
+    pages = {int(queries[0]): int(own[0]) for queries, own in rows}
+    places, begins = packed.positions.tolist(), sorted(pages)
+    new = [at for last, at in pairwise(begins) if places[at] != places[at - 1] + 1 or pages[at] != pages[last]]
+    return [end - begin for begin, end in pairwise([0, *new, len(places)])]
+
+
 class ScriptedDecoder(Decoder):
     """Counts its passes and the positions that it reads; `read` has the positions of each pass, by row."""
 
@@ -72,7 +82,7 @@ class ScriptedDecoder(Decoder):
     ) -> torch.Tensor:
         """Returns in place of hidden states the numbers of what `logits` will say."""
         if isinstance(attend, PagedAttention):
-            sizes = [*attend.packed.sizes]
+            sizes = _sizes(attend.packed)
             lines, places = (list(torch.split(x[0, : sum(sizes)], sizes)) for x in (tokens, positions))
         else:
             lines, places = [*tokens], [*positions]
