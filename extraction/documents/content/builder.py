@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,6 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_PLACES,
 )
 from cinnabar.schemas.facts import FactValue
-
-T = TypeVar("T", bound=np.generic)
 
 # Whether a character is blank, as `\s` of `re` has it, by its code; the last entry stands for all greater codes.
 _BLANK = np.array([chr(code).isspace() for code in range(0x3001)] + [False])
@@ -94,10 +91,10 @@ class DocumentBuilder:
         self._pieces: list[str] = []
         self._parts: list[Part] = []
         self._open: list[int] = []
-        self._start: list[npt.NDArray[np.int32]] = []
-        self._end: list[npt.NDArray[np.int32]] = []
-        self._box: list[npt.NDArray[np.float32]] = []
-        self._part: list[npt.NDArray[np.int32]] = []
+        self._start: list[npt.NDArray[np.int32]] = [np.empty(0, np.int32)]
+        self._end: list[npt.NDArray[np.int32]] = [np.empty(0, np.int32)]
+        self._box: list[npt.NDArray[np.float32]] = [np.empty((0, 4), np.float32)]
+        self._part: list[npt.NDArray[np.int32]] = [np.empty(0, np.int32)]
         self._separate = False
         self._places: list[int] = []
         self._labels: list[str] = []
@@ -226,7 +223,6 @@ class DocumentBuilder:
         """Returns the document; all parts must be closed. `data` are the bytes that it was read from."""
         if self._open:
             raise RuntimeError(f"{len(self._open)} part(s) still open in {path!r}: close() each open()")
-        part = self._join(self._part, np.empty(0, np.int32))
         return Document(
             digest=hashlib.sha256(data).hexdigest(),
             path=path,
@@ -235,10 +231,10 @@ class DocumentBuilder:
             text="".join(self._pieces),
             parts=tuple(self._parts),
             words=Words(
-                self._join(self._start, np.empty(0, np.int32)),
-                self._join(self._end, np.empty(0, np.int32)),
-                self._join(self._box, np.empty((0, 4), np.float32)),
-                part,
+                np.concatenate(self._start),
+                np.concatenate(self._end),
+                np.concatenate(self._box),
+                np.concatenate(self._part),
             ),
             flags=tuple(sorted(self.flags)),
             metadata={name: clean(value) for name, value in self.metadata.items()},
@@ -267,7 +263,3 @@ class DocumentBuilder:
             self._end.append((end + self.length).astype(np.int32))
             self._box.append(box.astype(np.float32))
             self._part.append(np.full(len(start), self._open[-1], np.int32))
-
-    @staticmethod
-    def _join(arrays: list[npt.NDArray[T]], empty: npt.NDArray[T]) -> npt.NDArray[T]:
-        return np.concatenate(arrays) if arrays else empty

@@ -144,13 +144,10 @@ class PageText:
         return orjson.dumps(stored)
 
 
-NO_TEXT = PageText((), (), np.empty((0, 4), np.float32), np.empty(0, np.float32))
-
-
 def page_text(words: Sequence[tuple[str, str, Sequence[float], float]], damaged: bool = False) -> PageText:
     """Returns a page of words with the gap before, the box and the probability of each."""
     if not words:
-        return PageText((), (), NO_TEXT.box, NO_TEXT.sure, damaged)
+        return PageText((), (), np.empty((0, 4), np.float32), np.empty(0, np.float32), damaged)
     text, gap, box, sure = zip(*words, strict=True)
     return PageText(text, gap, np.array(box, np.float32), np.array(sure, np.float32), damaged)
 

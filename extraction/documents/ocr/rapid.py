@@ -20,7 +20,7 @@ import onnxruntime
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.limits import MAX_LINE_LENGTH, MAX_PAGE_WORDS, MAX_PICTURE_LINES, MAX_TILES
-from cinnabar.extraction.documents.ocr.page_store import NO_TEXT, PageText, page_text
+from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.tesseract import TesseractReader
 from cinnabar.extraction.documents.ocr.text_lines import (
@@ -70,7 +70,7 @@ class RapidReader:
         pixels, scale, damaged = decode_picture(data)
         lines = self._detect(pixels)
         if not lines:
-            return PageText(NO_TEXT.text, NO_TEXT.gap, NO_TEXT.box, NO_TEXT.sure, damaged)
+            return page_text([], damaged)
         angle = page_angle(lines)
         lines = align_lines(lines, angle)
         if self._on_its_head(pixels, lines, angle):
@@ -140,7 +140,7 @@ def _page(
         (line, word) for line, own in zip(lines, words, strict=True) for word in own if word.sure >= LEAST_WORD
     ][:MAX_PAGE_WORDS]
     if not kept:
-        return PageText(NO_TEXT.text, NO_TEXT.gap, NO_TEXT.box, NO_TEXT.sure, damaged)
+        return page_text([], damaged)
     shape = np.stack([corners(line, word.first, word.last) for line, word in kept])
     # The layout has measures in points: here a line is 12 points high.
     zoom = 12.0 / float(np.median([line.height for line, _ in kept]))

@@ -97,14 +97,16 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     sideways = (words.turn == 1) | (words.turn == 3)
     along, across = np.where(sideways[:, None], size[:, ::-1], size).T
     # Fonts with a false height have letters of a true width.
-    hidden: _Bools = outside | ((across < LEAST_HEIGHT) & (along < 2 * LEAST_HEIGHT * _lengths(words)))
+    letters = np.array([len(word) for word in words.text], np.float64)
+    hidden: _Bools = outside | ((across < LEAST_HEIGHT) & (along < 2 * LEAST_HEIGHT * letters))
     owner = _integers(map(_text_object, repeat(address_of(text_page)), words.first.tolist()))
     faint, mode = _by_style(owner)
     unseen = np.isin(mode, _INVISIBLE)
     objects = _objects(page)
     kinds = _integers(map(_type, objects))
     images = _images(objects, kinds, frame)
-    shares = _areas(images.box) / max(width * height, 1.0)
+    sides = images.box[:, 2:] - images.box[:, :2]
+    shares = sides[:, 0] * sides[:, 1] / max(width * height, 1.0)
     scan = bool((shares > SCAN_SHARE).any())
     if unseen.any():
         if any(_holds_image(objects[at]) for at in images.order[shares > SCAN_SHARE].tolist()):
@@ -119,7 +121,8 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
     doubtful = faint | unseen
     if not scan:
         shapes = _shapes(objects, kinds, frame)
-        doubtful |= _find_covered(objects, owner, middle, _join_covers(images, shapes))
+        covers = _Covers(np.append(images.order, shapes.order), np.concatenate([images.box, shapes.box]))
+        doubtful |= _find_covered(objects, owner, middle, covers)
     doubtful &= ~hidden
     if doubtful.any():
         hidden[doubtful] = ~_seen(page, frame, words.box[doubtful], owner[doubtful], unseen[doubtful])
@@ -128,10 +131,6 @@ def hidden_words(page: Any, text_page: Any, frame: Frame, words: PageWords) -> _
 
 def _integers(numbers: Iterable[int]) -> _Ints:
     return np.fromiter(numbers, np.int64)
-
-
-def _lengths(words: PageWords) -> _Floats:
-    return np.array([len(word) for word in words.text], np.float64)
 
 
 def _objects(page: Any) -> list[int]:
@@ -219,15 +218,6 @@ def _boxes(objects: Sequence[int], chosen: _Bools, frame: Frame) -> _Covers:
     # Lines hide nothing.
     wide = answered & (np.minimum(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]) > 2.0)
     return _Covers(order[wide], box[wide])
-
-
-def _join_covers(one: _Covers, other: _Covers) -> _Covers:
-    return _Covers(np.concatenate([one.order, other.order]), np.concatenate([one.box, other.box]))
-
-
-def _areas(box: _Floats) -> _Floats:
-    areas: _Floats = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
-    return areas
 
 
 def _find_covered(objects: Sequence[int], owner: _Ints, middle: _Floats, covers: _Covers) -> _Bools:
