@@ -22,6 +22,15 @@ def drawn(*pages: Draw) -> bytes:
     return buffer.getvalue()
 
 
+def text_pages(*texts: str) -> bytes:
+    """Returns a PDF with a page for each text."""
+
+    def page(text: str) -> Draw:
+        return lambda sheet: sheet.drawString(72, 700, text)
+
+    return drawn(*map(page, texts))
+
+
 def glyph_pdf(*shown: str, glyphs: list[str]) -> bytes:
     """A page of Courier whose letters stand for these texts by ToUnicode; `shown` are the operators of its content."""
     mapped = "".join(f"<{0x41 + at:02X}> <{text.encode('utf-16-be').hex()}>\n" for at, text in enumerate(glyphs))

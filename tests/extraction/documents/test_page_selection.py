@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from email.message import EmailMessage
 from hashlib import sha256
 from typing import Any
@@ -10,9 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reportlab.pdfgen import canvas
 from tests.support.cases import each
-from tests.support.drawn_pages import drawn
+from tests.support.drawn_pages import text_pages
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.engine import Engine
@@ -35,14 +33,7 @@ NAME: dict[str, Any] = {
 }
 
 
-def pdf(*texts: str) -> bytes:
-    def draw(text: str) -> Callable[[canvas.Canvas], None]:
-        return lambda sheet: sheet.drawString(72, 700, text)
-
-    return drawn(*map(draw, texts))
-
-
-THREE = pdf("name=Anna", "name=Berta", "total=7")
+THREE = text_pages("name=Anna", "name=Berta", "total=7")
 
 
 def test_pages_are_single_ones_ranges_and_the_last_one() -> None:
@@ -108,7 +99,7 @@ def test_a_document_without_these_pages_is_held_back_and_one_without_pages_is_re
 
 
 def test_many_blank_pages_between_two_are_not_read_as_text() -> None:
-    part = on_pages(parse(pdf("name=Anna", *["word " * 16] * 240, "total=7"), "a.pdf"), PageRanges("1,last"))
+    part = on_pages(parse(text_pages("name=Anna", *["word " * 16] * 240, "total=7"), "a.pdf"), PageRanges("1,last"))
     assert isinstance(part, Document)
     assert [part.text[one.start : one.end].strip() for one in stretches_of(part)] == ["name=Anna", "total=7"]
 

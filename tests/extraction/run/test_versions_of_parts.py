@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pyarrow as pa
 import pytest
-from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import text_pages
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.version import VERSIONS
@@ -24,14 +24,6 @@ from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
 SOURCE = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
-
-
-def pdf(name: str) -> bytes:
-    file = io.BytesIO()
-    page = canvas.Canvas(file)
-    page.drawString(72, 700, f"name={name}")
-    page.save()
-    return file.getvalue()
 
 
 def mail(name: str, *attached: tuple[str, bytes]) -> bytes:
@@ -55,10 +47,10 @@ def docs(tmp_path: Path) -> Path:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.txt").write_text("name=A\n")
-    (docs / "b.pdf").write_bytes(pdf("B"))
+    (docs / "b.pdf").write_bytes(text_pages("name=B"))
     (docs / "c.eml").write_bytes(mail("C"))
-    (docs / "d.eml").write_bytes(mail("D", ("d.pdf", pdf("D2"))))
-    (docs / "e.eml").write_bytes(mail("E", ("e.zip", packed("e.pdf", pdf("E2")))))
+    (docs / "d.eml").write_bytes(mail("D", ("d.pdf", text_pages("name=D2"))))
+    (docs / "e.eml").write_bytes(mail("E", ("e.zip", packed("e.pdf", text_pages("name=E2")))))
     (docs / "f.csv").write_text("name,number\nname=F,2\n")
     return docs
 

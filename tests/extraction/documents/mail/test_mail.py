@@ -1,14 +1,13 @@
 """Mails become headers, a body, and parts for their attachments, under every kind of damage."""
 
 import email.policy
-import io
 import time
 from email.message import EmailMessage
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import text_pages
 from tests.support.effort import examples
 from tests.support.parsed_files import code_of, parts
 
@@ -31,15 +30,6 @@ def message(**headers: str) -> EmailMessage:
 
 def text_of(document: Document, part: Part) -> str:
     return document.text[part.start : part.end]
-
-
-def pdf(text: str) -> bytes:
-    buffer = io.BytesIO()
-    sheet = canvas.Canvas(buffer, invariant=1)
-    sheet.drawString(72, 700, text)
-    sheet.showPage()
-    sheet.save()
-    return buffer.getvalue()
 
 
 def test_headers_come_first_one_to_a_line_and_decoded() -> None:
@@ -75,7 +65,7 @@ def test_plain_text_is_preferred_to_html_and_a_contradiction_is_flagged() -> Non
 def test_attachments_become_parts_with_their_text() -> None:
     mail = message(Subject="Files")
     mail.set_content("See the files.\n")
-    invoice = pdf("Rechnung 4711")
+    invoice = text_pages("Rechnung 4711")
     mail.add_attachment(invoice, maintype="application", subtype="pdf", filename="Rechnung ü.pdf")
     mail.add_attachment("a;b\r\n1;2\r\n", subtype="csv", filename="../../etc/data.csv")
     mail.add_attachment(b"\x89PNG\r\n\x1a\n\x00", maintype="image", subtype="png", filename="photo.png")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import email.policy
-import io
 from email.message import EmailMessage
 from pathlib import Path
 
-from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import text_pages
 from tests.support.outlook_files import Item, msg
 from tests.support.reading_model import ReadingModel
 
@@ -21,17 +20,7 @@ TEXT = {"type": ["string", "null"]}
 SOURCE = load_schema(
     {"title": "note", "type": "object", "properties": {"name": TEXT, "total": TEXT, "order": TEXT, "room": TEXT}}
 )
-
-
-def invoice() -> bytes:
-    buffer = io.BytesIO()
-    sheet = canvas.Canvas(buffer, invariant=1)
-    sheet.drawString(72, 700, "cover")
-    sheet.showPage()
-    sheet.drawString(72, 700, "total=12.50")
-    sheet.showPage()
-    sheet.save()
-    return buffer.getvalue()
+INVOICE = text_pages("cover", "total=12.50")
 
 
 def places(folder: Path, out: Path) -> dict[tuple[str, str], str | None]:
@@ -46,13 +35,13 @@ def test_each_value_tells_the_part_that_it_is_from(tmp_path: Path) -> None:
     mail = EmailMessage(policy=email.policy.SMTP)
     mail["From"] = "ada@example.org"
     mail.set_content("name=Ada\n\nOn 6 May 2024 Bob <bob@example.org> wrote:\n> order=4711\n")
-    mail.add_attachment(invoice(), maintype="application", subtype="pdf", filename="invoice.pdf")
+    mail.add_attachment(INVOICE, maintype="application", subtype="pdf", filename="invoice.pdf")
     calendar = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:x\r\nLOCATION:room=7\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
     mail.add_attachment(calendar, subtype="calendar", filename="meeting.ics")
     folder = tmp_path / "mails"
     folder.mkdir()
     (folder / "a.eml").write_bytes(mail.as_bytes())
-    inner = Item({0x0037: "The bill", 0x1000: "see below"}, [], [{0x3707: "invoice.pdf", 0x3701: invoice()}])
+    inner = Item({0x0037: "The bill", 0x1000: "see below"}, [], [{0x3707: "invoice.pdf", 0x3701: INVOICE}])
     (folder / "b.msg").write_bytes(msg(Item({0x1000: "name=Bob"}, [], [{0x3001: "The bill", 0x3701: inner}])))
     assert places(folder, tmp_path / "out") == {
         ("a.eml", "/name"): "body",

@@ -9,8 +9,8 @@ import pypdf
 import pytest
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObject, StreamObject, TextStringObject
 from reportlab.lib.utils import ImageReader
-from reportlab.pdfgen import canvas
 from tests.extraction.documents.web.test_invoice import CII
+from tests.support.drawn_pages import drawn, text_pages
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.chunking import Chunk
@@ -25,11 +25,7 @@ HIDDEN = ParserSettings(hidden=True)
 
 
 def page(text: str = "cover page") -> bytes:
-    buffer = io.BytesIO()
-    sheet = canvas.Canvas(buffer, invariant=1)
-    sheet.drawString(72, 700, text)
-    sheet.save()
-    return buffer.getvalue()
+    return text_pages(text)
 
 
 def with_files(data: bytes, *files: tuple[str, bytes]) -> bytes:
@@ -204,9 +200,7 @@ def test_passwords_reach_the_parser_process_and_embedded_files() -> None:
 def test_an_image_only_cover_does_not_hide_the_files() -> None:
     from PIL import Image
 
-    buffer = io.BytesIO()
-    sheet = canvas.Canvas(buffer, invariant=1)
-    sheet.drawImage(ImageReader(Image.new("RGB", (20, 20), "red")), 72, 600, 100, 100)
-    sheet.save()
-    document = parse(with_files(buffer.getvalue(), ("a.txt", b"total 5")), "a.pdf", ParserSettings(ocr="never"))
+    picture = ImageReader(Image.new("RGB", (20, 20), "red"))
+    data = drawn(lambda sheet: sheet.drawImage(picture, 72, 600, 100, 100))
+    document = parse(with_files(data, ("a.txt", b"total 5")), "a.pdf", ParserSettings(ocr="never"))
     assert document.text == "total 5"

@@ -13,7 +13,7 @@ from PIL import Image
 from pypdf.generic import ArrayObject, DecodedStreamObject, DictionaryObject, FloatObject, NameObject
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
-from tests.support.drawn_pages import drawn
+from tests.support.drawn_pages import drawn, text_pages
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
@@ -25,18 +25,11 @@ from cinnabar.extraction.documents.pdf.pages import copied_answers
 CAREFUL = ParserSettings(careful=True)
 
 
-def page(text: str) -> bytes:
-    def draw(sheet: canvas.Canvas) -> None:
-        sheet.drawString(72, 700, text)
-
-    return drawn(draw)
-
-
 def monstrous(levels: int, *texts: str) -> bytes:
     """A PDF with these pages, of which the second draws ten forms that draw ten each, and so on."""
     writer = pypdf.PdfWriter()
     for text in texts:
-        writer.append(io.BytesIO(page(text)))
+        writer.append(io.BytesIO(text_pages(text)))
     inner = None
     for _ in range(levels):
         form = DecodedStreamObject()
@@ -119,7 +112,7 @@ def test_pages_after_half_of_the_time_are_plain_text_and_the_last_are_left_out(
 ) -> None:
     writer = pypdf.PdfWriter()
     for number in range(1, 6):
-        writer.append(io.BytesIO(page(f"page {number}")))
+        writer.append(io.BytesIO(text_pages(f"page {number}")))
     buffer = io.BytesIO()
     writer.write(buffer)
     shares = iter([0.1, 0.1, 0.2, 0.2, 0.6, 0.6, 0.7, 0.7, 0.8])
