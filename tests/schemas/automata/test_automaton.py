@@ -181,6 +181,11 @@ def test_long_chains_are_minimised_exactly(length: int, loop: int) -> None:
     assert again.fingerprint == automaton.fingerprint
 
 
+def test_the_longest_text_is_counted_unless_a_loop_leads_to_longer_ones() -> None:
+    assert fullmatch("a{2,4}|b|cd").longest == 4
+    assert [fullmatch(loop).longest for loop in ("a*", "ab+c", "(?:ab|c)*d")] == [None] * 3
+
+
 def test_the_language_without_texts_holds_none() -> None:
     assert empty().is_empty and empty().states == 0 and empty().shortest() is None and empty().longest is None
     assert not empty().accepts(b"")
