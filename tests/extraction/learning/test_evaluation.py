@@ -1,12 +1,8 @@
-"""Evaluation: figures for predictions against the truth, the same as those of the reference script."""
+"""Evaluation: figures for predictions against the truth, and the sets that hold it."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import math
-import random
-from pathlib import Path
 
 import pytest
 
@@ -23,8 +19,6 @@ from cinnabar.extraction.learning.evaluation import (
 from cinnabar.extraction.learning.scoring import area_under_curve
 from cinnabar.extraction.run.work.labelled_sets import find_sets, load_set
 from cinnabar.schemas import load_schema
-
-SHARED = Path(__file__).parents[4] / "shared"
 
 
 def line(file, truth, **more):
@@ -220,87 +214,6 @@ def test_a_broken_set_is_refused_with_the_place(tmp_path):
     (folder / "schema.json").unlink()
     with pytest.raises(UsageError, match=r"schema.json: cannot be read"):
         load_set(folder)
-
-
-@pytest.fixture(scope="module")
-def reference():
-    path = SHARED / "tools" / "score.py"
-    if not path.is_file():
-        pytest.skip("the development data in ../shared is missing")
-    spec = importlib.util.spec_from_file_location("reference_score", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def perturbed(value, chance):
-    """A prediction near this truth: values respelled, changed or lost, and items of lists moved or dropped."""
-    if isinstance(value, dict):
-        return {k: perturbed(v, chance) for k, v in value.items() if chance.random() > 0.05}
-    if isinstance(value, list):
-        items = [perturbed(v, chance) for v in value if chance.random() > 0.1]
-        chance.shuffle(items)
-        return items + [perturbed(v, chance) for v in value[:1] if chance.random() < 0.3]
-    if isinstance(value, bool) or value is None:
-        return value if chance.random() < 0.8 else chance.choice([True, False, None, "invented", 0])
-    changes = [value, value, value, None, str(value), str(value).upper() + ".", f" {value}", 17, "2020-01-01"]
-    if isinstance(value, int | float):
-        changes += [value * (1 + 1e-8), value + 1, -value, f"{value:.2f}"]
-    return chance.choice(changes)
-
-
-def leaves(value, pointer=""):
-    if isinstance(value, dict | list):
-        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(part, f"{pointer}/" + str(key).replace("~", "~0").replace("/", "~1"))
-    else:
-        yield pointer, value
-
-
-def predictions_for(truths, chance):
-    predictions = {}
-    for truth in truths:
-        if chance.random() < 0.1:
-            continue
-        record = perturbed(truth["truth"], chance) if chance.random() > 0.1 else None
-        prediction = {"file": truth["file"], "record": record}
-        if chance.random() < 0.8:
-            found = dict(leaves(record))
-            prediction["confidence"] = {p: chance.random() for p in found if chance.random() < 0.8}
-            prediction["evidence"] = {
-                p: chance.choice(["", f"x {v} y", str(v), "1.234,50 on 3.1.2020"]) for p, v in found.items()
-            }
-        predictions[truth["file"]] = prediction
-    return predictions
-
-
-def assert_alike(ours, theirs):
-    assert ours.keys() >= theirs.keys()
-    for key, value in theirs.items():
-        if isinstance(value, dict):
-            assert_alike(ours[key], value)
-        elif value is None:
-            assert ours[key] is None
-        else:
-            assert math.isclose(ours[key], value, abs_tol=0.001), (key, ours[key], value)
-
-
-SETS = [
-    "zugferd", "seminar_email", "broker_statements", "shop_invoices", "climate_reports", "talk_videos",
-    "ingredient_lists", "device_versions", "sroie", "court_opinions",
-]  # fmt: skip
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize("name", SETS)
-def test_the_figures_are_those_of_the_reference(reference, name):
-    folder = SHARED / "data" / name
-    if not (folder / "schema.json").is_file():
-        pytest.skip(f"{name} is no set")
-    found = load_set(folder).select(limit=12)
-    for seed in range(2):
-        predictions = predictions_for(found.truths, random.Random(seed))
-        assert_alike(score_set(found, predictions), reference.score(found.truths, predictions, **found.options))
 
 
 def test_the_area_under_the_curve_counts_ordered_pairs_and_halves_of_equal_ones() -> None:
