@@ -38,37 +38,6 @@ def extract(model: str, *more: str) -> list[str]:
     return [*asked, "--effort", "instant", "--model", model, *more]
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("place")
-def test_a_folder_reads_documents_and_brings_them_to_a_new_version(model: str, capsys: Captured) -> None:
-    assert run(extract(model)) == 0
-    first = json.loads(capsys.readouterr().out)
-    assert (first["written"], first["quarantined"], first["usage"]) == (3, 0, None) and first["steps"] > 0
-    assert run(extract(model)) == 0
-    assert json.loads(capsys.readouterr().out)["skipped"] == 3
-    Path("cinnabar.toml").write_text("steps = 3\n")
-    assert run(extract(model)) == 0
-    assert json.loads(capsys.readouterr().out)["written"] == 3  # other steps, another key
-    Path("cinnabar.toml").unlink()
-    brought = ["backfill", "--schema", "two.json", "--out", "out", "--model", model, "--effort", "instant"]
-    assert run([*brought, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["estimate"]["asked"] == ["/kind"] and said["summary"]["written"] == 3
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("place")
-def test_unsure_fields_are_escalated_to_a_folder(model: str, tiny_model: Path, capsys: Captured) -> None:
-    more = ["--escalate-to", model, "--below", "1"]
-    assert run(extract(str(tiny_model), *more)) == 0
-    usage = json.loads(capsys.readouterr().out)["usage"]
-    assert usage["escalated_documents"] == 3 and usage["model"] == Path(model).name
-    shown = [*extract(str(tiny_model), *more, "--retry-quarantined"), "--effort", "low"]
-    shown.remove("--json")
-    assert run(shown) == 0
-    assert f"3 fields escalated to {Path(model).name}" in " ".join(capsys.readouterr().out.split())
-
-
 def labelled(place: Path) -> Path:
     """A set of the schema one.json with a document for each of two names."""
     folder = place / "set"

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.support import mercury_server as mercury
@@ -211,38 +205,3 @@ def test_eval_names_documents_left_by_the_budget_and_refuses_an_unused_budget(
     assert "--budget: expected mercury-2 or openai:NAME with it" in capsys.readouterr().err
     assert run([*scored, *MERCURY, "--without", "proximity"]) == 2
     assert "mercury-2 has no rules that can be switched off" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_tiers_killed_half_way_ask_only_the_rest(
-    letters: Path, tiny_model: Path, server: mercury.Server, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(letters.parent)
-    row(letters.parent, concurrency=1)
-    server.pause = 1.0  # longer than the test takes to see the charge of an answer
-    tiers = [
-        "--model",
-        str(tiny_model),
-        "--escalate-to",
-        "mercury-2",
-        "--below",
-        "1",
-    ]
-    asked = arguments(letters, "out", *tiers, "--json")
-    program = "import sys; from cinnabar.apps.cli.main import run; sys.exit(run(sys.argv[1:]))"
-    process = subprocess.Popen([sys.executable, "-c", program, *asked], env=os.environ.copy())
-    deadline = time.monotonic() + 120
-    while len(server.charged) < 3 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    before, charged = len(server.bodies), len(server.charged)
-    assert 3 <= charged < 6
-    server.pause = 0.0
-    capsys.readouterr()
-    assert run(asked) == 0
-    summary: dict[str, Any] = json.loads(capsys.readouterr().out)
-    usage = summary["usage"]
-    assert (summary["written"], usage["escalated_documents"]) == (6, 6)
-    # One batch is paid for twice at most.
-    assert usage["requests"] == len(server.bodies) - before <= 6
