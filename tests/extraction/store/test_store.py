@@ -33,13 +33,6 @@ def test_a_run_counts_every_input_once(out, workload):
     assert row == [(6, 5, 1, 0, True)]
 
 
-def test_a_second_run_finds_its_work_done(out, workload):
-    workload.work(out)
-    summary = workload.work(out)
-    assert (summary.written, summary.quarantined, summary.skipped) == (0, 0, 6)
-    assert query(out, "SELECT count(*) FROM records").rows == [(5,)]
-
-
 def test_another_engine_supersedes_records_and_retries_the_quarantine(out, workload):
     workload.work(out)
     with Store.open(out) as store:
@@ -65,17 +58,6 @@ def test_the_quarantine_is_retried_on_request_only(out, workload):
         # Another suffix may have another parser read it.
         assert not workload.begin(store).done("f" * 64, "broken.html")
         assert not workload.begin(store, retry_quarantined=True).done("f" * 64, "broken.pdf")
-
-
-def test_a_batch_committed_twice_counts_once(out, workload):
-    batch = workload.batches()[0]
-    with Store.open(out) as store:
-        run = workload.begin(store)
-        run.commit_batch(batch)
-        run.commit_batch(batch)
-        summary = run.finish()
-    assert summary.inputs == 3
-    assert query(out, "SELECT count(*) FROM outcomes").rows == [(3,)]
 
 
 def test_a_key_is_written_once_under_any_calls(out, workload):
