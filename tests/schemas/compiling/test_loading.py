@@ -58,14 +58,6 @@ def test_a_dict_and_a_class_are_taken_as_they_are() -> None:
     assert load_schema(Receipt).fingerprint == load_schema("receipt").fingerprint
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_an_outlines_type_is_read() -> None:
-    types = pytest.importorskip("outlines.types")
-    source = load_schema(types.JsonSchema(json.dumps(SCHEMA)))
-    assert source.schema == SCHEMA
-    assert source.fingerprint == load_schema(SCHEMA).fingerprint
-
-
 @pytest.mark.parametrize("text", ["true", "false"])
 def test_a_boolean_is_a_schema(text: str, tmp_path: Path) -> None:
     (tmp_path / "any.json").write_text(text)

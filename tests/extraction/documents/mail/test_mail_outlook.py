@@ -6,17 +6,12 @@ from datetime import UTC, datetime
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.support.effort import examples
 from tests.support.outlook_files import Item, Tree, attribute, msg, ole, packed_rtf, tnef
 from tests.support.parsed_files import code_of, parts
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.documents.content.parse_context import FLAGS
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.mail.rtf import rtf_body, unpacked_rtf
-from cinnabar.extraction.plan.outcomes import UNREADABLE
 
 MORNING = datetime(2024, 5, 6, 7, 8, tzinfo=UTC)
 APPOINTMENT = bytes.fromhex("0220060000000000c000000000000046")
@@ -207,23 +202,3 @@ def test_a_size_beyond_the_end_is_not_believed() -> None:
     assert parts(parse(data + huge, "a.tnef"), "body") == ["text"]
     many = attribute(1, 0x9003, 6, (2**31).to_bytes(4, "little") + b"\x1e\x00\x37\x00" + (2**31).to_bytes(4, "little"))
     assert "truncated" in parse(data + many, "a.tnef").flags
-
-
-@examples(100)
-@given(data=st.data())
-def test_damaged_items_become_documents_or_known_errors(data: st.DataObject) -> None:
-    whole = bytearray(data.draw(st.sampled_from([SMALL_MSG, SMALL_TNEF])))
-    for _ in range(data.draw(st.integers(1, 8))):
-        whole[data.draw(st.integers(4, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    whole = whole[: data.draw(st.integers(5, len(whole)))]
-    try:
-        document = parse(bytes(whole), "a.msg")
-    except DocumentError as error:
-        assert error.code in UNREADABLE
-    else:
-        assert set(document.flags) <= set(FLAGS)
-
-
-SMALL = letter(attachments=[{0x3705: 1, 0x3707: "a.txt", 0x3701: b"x"}, {0x3705: 5, 0x3701: Item({0x1000: "y"})}])
-SMALL.properties[0x1009] = packed_rtf(rb"{\rtf1\ansi hello}")
-SMALL_MSG, SMALL_TNEF = msg(SMALL), tnef(SMALL)
