@@ -11,6 +11,7 @@ import pytest
 from tests.support import dying_model, reading_model
 from tests.support.begun_runs import begun_extraction
 from tests.support.dying_model import FailingModel, ThirdLoad
+from tests.support.notes import NAMES_ALONE
 
 from cinnabar.errors import RunError
 from cinnabar.extraction.filling.model_sources import ModelSource
@@ -22,12 +23,10 @@ from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas import load_schema
 
 # Each process imports PyTorch when it starts, which takes long on a machine busy with other work.
 pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 
-SOURCE = load_schema({"title": "note", "properties": {"name": {"type": "string"}}, "required": ["name"]})
 DRIVERS = ("process", "engines", "cluster", "prefect")
 
 
@@ -35,7 +34,7 @@ DRIVERS = ("process", "engines", "cluster", "prefect")
 def cluster() -> Iterator[Cluster]:
     """A cluster of two processors of this machine."""
     with ExitStack() as stack:
-        assignment = Assignment(SOURCE, ModelSource("reading", FailingModel))
+        assignment = Assignment(NAMES_ALONE, ModelSource("reading", FailingModel))
         found = stack.enter_context(join_cluster("local", assignment, processors=2))
         assert found is not None
         # The workers do not have the tests' own modules.
@@ -78,7 +77,7 @@ def work(
     cluster = request.getfixturevalue("cluster") if driver == "cluster" else None
     if driver == "prefect":
         request.getfixturevalue("prefect_server")
-    with begun_extraction([docs], SOURCE, out, source, options, notes) as run:
+    with begun_extraction([docs], NAMES_ALONE, out, source, options, notes) as run:
         if driver != "prefect":
             return run.work_through(cluster)
         from cinnabar.flows.tasks import work_on

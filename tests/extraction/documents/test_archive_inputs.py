@@ -13,6 +13,7 @@ import docx
 import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 from tests.support.encrypted_archive import encrypted_zip
+from tests.support.notes import NAMES_ALONE
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import DocumentError, UsageError
@@ -30,7 +31,6 @@ from cinnabar.extraction.run.cluster.workers import shipments_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held_documents
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas import load_schema
 
 
 def zipped(**files: bytes) -> bytes:
@@ -77,16 +77,15 @@ def test_files_in_archives_are_parsed_and_shipped_like_others(folder: Path) -> N
 
 
 def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Path) -> None:
-    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
     model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    first = extract([folder], schema, out, model, RunOptions(workers=1))
+    first = extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1))
     assert (first.written, first.quarantined) == (3, 1)
     assert query(out, "select name from note order by name").rows == [("B",), ("X",), ("Y",)]
-    again = extract([folder], schema, out, model, RunOptions(workers=1))
+    again = extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1))
     assert (again.written, again.skipped, again.quarantined) == (0, 4, 0)
     (one,) = held_documents(out)
     assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
-    retried = extract([folder], schema, out, model, RunOptions(workers=1, retry_quarantined=True))
+    retried = extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1, retry_quarantined=True))
     assert (retried.skipped, retried.reasons) == (3, {"broken": 1})
     with DocumentLookup(out) as lookup:
         for one in found(folder / "a.zip"):
@@ -96,9 +95,8 @@ def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Pat
 
 
 def test_an_archive_in_quarantine_is_unpacked_by_a_retry_once_it_is_whole(folder: Path, tmp_path: Path) -> None:
-    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
     model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    extract([folder / "damaged.zip"], schema, out, model, RunOptions(workers=1))
+    extract([folder / "damaged.zip"], NAMES_ALONE, out, model, RunOptions(workers=1))
     (one,) = held_documents(out)
     assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
     (folder / "damaged.zip").write_bytes(zipped(z=b"name=Z\n", y=b"name=Y\n"))
@@ -112,11 +110,10 @@ def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.zip").write_bytes(encrypted_zip("x.txt", b"name=X\n", "open sesame"))
-    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
     model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).reasons == {"password": 1}
+    assert extract([tmp_path / "a.zip"], NAMES_ALONE, out, model, RunOptions(workers=1)).reasons == {"password": 1}
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
-    assert extract([tmp_path / "a.zip"], schema, out, model, RunOptions(workers=1)).written == 1
+    assert extract([tmp_path / "a.zip"], NAMES_ALONE, out, model, RunOptions(workers=1)).written == 1
     assert held_documents(out) == []
 
 
@@ -133,12 +130,11 @@ def test_a_mail_with_a_locked_attachment_is_read_again_with_other_passwords(
 ) -> None:
     (tmp_path / "a.eml").write_bytes(mail_with("a.zip", encrypted_zip("x.txt", b"inside\n", "open sesame")))
     (tmp_path / "b.eml").write_bytes(mail_with("b.txt", b"open\n"))
-    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
     model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
 
     def run(**options: bool) -> tuple[int, int]:
         paths = [tmp_path / "a.eml", tmp_path / "b.eml"]
-        summary = extract(paths, schema, out, model, RunOptions(workers=1, **options))
+        summary = extract(paths, NAMES_ALONE, out, model, RunOptions(workers=1, **options))
         return summary.written, summary.skipped
 
     def flags() -> object:
@@ -167,12 +163,11 @@ def test_an_encrypted_document_in_quarantine_is_read_again_with_other_passwords(
     letter.save(plain)
     OOXMLFile(plain).encrypt("open sesame", words)
     (tmp_path / "a.docx").write_bytes(words.getvalue())
-    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
     model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    assert extract([tmp_path / "a.docx"], schema, out, model, RunOptions(workers=1)).reasons == {"password": 1}
-    assert extract([tmp_path / "a.docx"], schema, out, model, RunOptions(workers=1)).skipped == 1
+    assert extract([tmp_path / "a.docx"], NAMES_ALONE, out, model, RunOptions(workers=1)).reasons == {"password": 1}
+    assert extract([tmp_path / "a.docx"], NAMES_ALONE, out, model, RunOptions(workers=1)).skipped == 1
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
-    assert extract([tmp_path / "a.docx"], schema, out, model, RunOptions(workers=1)).written == 1
+    assert extract([tmp_path / "a.docx"], NAMES_ALONE, out, model, RunOptions(workers=1)).written == 1
 
 
 def test_forgetting_an_archive_or_a_mailbox_forgets_all_that_is_in_it(folder: Path, tmp_path: Path) -> None:
@@ -181,9 +176,8 @@ def test_forgetting_an_archive_or_a_mailbox_forgets_all_that_is_in_it(folder: Pa
     )
     (folder / "more").mkdir()
     (folder / "more" / "c.txt").write_text("name=C\n")
-    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
     out = tmp_path / "out"
-    extract([folder, folder / "a.zip"], schema, out, ModelSource("reading", ReadingModel), RunOptions(workers=1))
+    extract([folder, folder / "a.zip"], NAMES_ALONE, out, ModelSource("reading", ReadingModel), RunOptions(workers=1))
     for name in (str(folder), str(folder / "more"), "more", "box.mbo"):
         with pytest.raises(UsageError, match="no document"):
             forget(out, name, dry_run=True)
@@ -209,13 +203,12 @@ def test_a_member_that_cannot_be_read_says_why(folder: Path) -> None:
 
 
 def test_an_archive_leaves_quarantine_only_once_it_was_opened_later(folder: Path, tmp_path: Path) -> None:
-    schema = load_schema({"title": "note", "type": "object", "properties": {"name": {"type": "string"}}})
     model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
     archive, whole = folder / "damaged.zip", zipped(z=b"name=Z\n")
     (folder / "damaged.zip0").write_text("another file whose path begins with that of the archive")
     for data, code in ((whole, []), (whole[:30], ["broken"]), (whole, []), (whole[:30], ["broken"])):
         archive.write_bytes(data)
-        extract([folder], schema, out, model, RunOptions(workers=1))
+        extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1))
         assert [one.code for one in held_documents(out) if one.path == str(archive)] == code
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.support.begun_runs import begun_extraction
+from tests.support.notes import NOTE
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import NotUnited, RunError, UsageError
@@ -22,15 +23,6 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.schemas import load_schema
-
-SOURCE = load_schema(
-    {
-        "title": "note",
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-        "required": ["name", "total"],
-    }
-)
 
 
 class Loads:
@@ -86,12 +78,12 @@ def test_documents_are_parsed_while_the_model_is_loaded(
 
     monkeypatch.setattr(ParserPool, "submit", submitted)
     source = ModelSource("reading", load)
-    assert extract([folder], SOURCE, tmp_path / "out", source, RunOptions(workers=1)).written == 5
+    assert extract([folder], NOTE, tmp_path / "out", source, RunOptions(workers=1)).written == 5
 
 
 def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path, tmp_path: Path) -> None:
     out, loads = tmp_path / "out", Loads()
-    first = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1))
+    first = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1))
     assert (first.inputs, first.written, first.quarantined, first.skipped) == (8, 5, 2, 1)
     assert loads.count == 1 and first.steps > 0
     found = outcomes(out, first.run_id)
@@ -101,12 +93,12 @@ def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path
     assert found["broken.pdf"][0] == "quarantined"
 
     again = Loads()
-    second = extract([folder], SOURCE, out, again.source(), RunOptions(workers=1))
+    second = extract([folder], NOTE, out, again.source(), RunOptions(workers=1))
     assert (second.inputs, second.written, second.quarantined, second.skipped) == (8, 0, 0, 8)
     assert (again.count, second.steps, again.model.passages) == (0, 0, 0)
 
     (folder / "new.txt").write_text("name=New\n")
-    third = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, retry_quarantined=True))
+    third = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1, retry_quarantined=True))
     assert (third.written, third.quarantined, third.skipped) == (1, 2, 6)
 
 
@@ -122,7 +114,7 @@ def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
     seen = []
     for number, (inputs, options) in enumerate(ways):
         out = tmp_path / f"out{number}"
-        extract(inputs, SOURCE, out, Loads().source(), options)
+        extract(inputs, NOTE, out, Loads().source(), options)
         seen.append(records(out))
     assert len(seen[0]) > 5
     assert seen[0] == seen[1] == seen[2]
@@ -131,8 +123,8 @@ def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
 def test_another_chunk_size_or_engine_is_new_work(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     one = folder / "deep" / "nameless.txt"
-    extract([one], SOURCE, out, Loads().source(), RunOptions(workers=1))
-    guessed = extract([one], SOURCE, out, Loads().source(), RunOptions(workers=1, on_missing="guess"))
+    extract([one], NOTE, out, Loads().source(), RunOptions(workers=1))
+    guessed = extract([one], NOTE, out, Loads().source(), RunOptions(workers=1, on_missing="guess"))
     assert guessed.written == 1
     prints = {
         RunOptions(**changed).fingerprint("m")
@@ -145,7 +137,7 @@ def test_another_chunk_size_or_engine_is_new_work(folder: Path, tmp_path: Path) 
 
 def test_a_version_of_other_types_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
     out, one = tmp_path / "out", folder / "1.txt"
-    extract([one], SOURCE, out, Loads().source(), RunOptions(workers=1))
+    extract([one], NOTE, out, Loads().source(), RunOptions(workers=1))
     properties = {"name": {"type": "string", "format": "date"}, "total": {"type": "number"}}
     dated = load_schema({"title": "note", "type": "object", "properties": properties})
     loads = Loads()
@@ -160,14 +152,14 @@ def test_review_releases_waiting_records_and_reads_no_other_document_again(
     out, loads = tmp_path / "out", Loads()
     (folder / "unsure.txt").write_text("name=U\n")
     loads.model.doubted = "name=U"
-    strict = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, min_confidence=0.9))
+    strict = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1, min_confidence=0.9))
     assert (strict.written, strict.reasons["low_confidence"]) == (5, 1)
     assert strict.inputs == strict.written + strict.quarantined + strict.skipped
     (row,) = query(out, "select pointers, record_json from quarantine where code = 'low_confidence'").rows
     assert row == (["/name"], '{"name":"U","total":null}')
-    waiting = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, min_confidence=0.9))
+    waiting = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1, min_confidence=0.9))
     assert waiting.written == 0 and waiting.skipped == waiting.inputs
-    free = extract([folder], SOURCE, out, loads.source(), RunOptions(workers=1, retry_quarantined=True))
+    free = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1, retry_quarantined=True))
     assert (free.written, "low_confidence" in free.reasons) == (1, False)
     assert query(out, "select count(*) from note").rows == [(6,)]
 
@@ -177,12 +169,12 @@ def test_an_interrupted_run_resumes_at_its_last_batch(folder: Path, tmp_path: Pa
     options = RunOptions(workers=1, batch=2)
     with (
         pytest.raises(KeyboardInterrupt),
-        begun_extraction([folder], SOURCE, out, loads.source(), options) as begun,
+        begun_extraction([folder], NOTE, out, loads.source(), options) as begun,
     ):
         begun.work(0)
         raise KeyboardInterrupt
     before = loads.model.passages
-    summary = extract([folder], SOURCE, out, loads.source(), options)
+    summary = extract([folder], NOTE, out, loads.source(), options)
     assert summary.inputs == 8 and summary.skipped == 3
     assert loads.model.passages - before == summary.written + 1
     assert query(out, "select count(*) from note").rows == [(5,)]
@@ -192,7 +184,7 @@ def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
     folder: Path, tmp_path: Path
 ) -> None:
     options = RunOptions(workers=1, batch=4)
-    with begun_extraction([folder], SOURCE, tmp_path / "out", Loads().source(), options) as begun:
+    with begun_extraction([folder], NOTE, tmp_path / "out", Loads().source(), options) as begun:
         begun.work(1)
         with pytest.raises(RunError, match="no outcome"):
             begun.finish()
@@ -202,7 +194,7 @@ def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
 
 
 def test_limit_takes_the_first_inputs(folder: Path, tmp_path: Path) -> None:
-    summary = extract([folder], SOURCE, tmp_path / "out", Loads().source(), RunOptions(workers=1, limit=2))
+    summary = extract([folder], NOTE, tmp_path / "out", Loads().source(), RunOptions(workers=1, limit=2))
     assert (summary.inputs, summary.written) == (2, 2)
 
 
@@ -211,7 +203,7 @@ def test_among_equal_files_the_one_with_a_known_suffix_is_read(tmp_path: Path) -
         (tmp_path / name).write_text("name=Same\n")
     summary = extract(
         [tmp_path / "a.unknown", tmp_path / "b.txt"],
-        SOURCE,
+        NOTE,
         tmp_path / "out",
         Loads().source(),
         RunOptions(workers=1),
@@ -231,7 +223,7 @@ def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> 
             self.outcomes += len(outcomes)
 
     seen = Seen()
-    extract([folder], SOURCE, tmp_path / "out", Loads().source(), RunOptions(workers=1, batch=4), seen)
+    extract([folder], NOTE, tmp_path / "out", Loads().source(), RunOptions(workers=1, batch=4), seen)
     assert (seen.inputs, seen.outcomes) == (8, 8)
 
 
@@ -285,10 +277,10 @@ def test_one_path_in_several_spellings_is_one_input_under_its_first_spelling(
     monkeypatch.chdir(folder.parent)
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7")
     relative = Path(folder.name)
-    first = extract([relative, folder, relative / ".." / relative], SOURCE, out, loads.source())
-    again = extract([folder], SOURCE, out, loads.source())
+    first = extract([relative, folder, relative / ".." / relative], NOTE, out, loads.source())
+    again = extract([folder], NOTE, out, loads.source())
     monkeypatch.chdir(tmp_path / "out")
-    third = extract([folder], SOURCE, out, loads.source())
+    third = extract([folder], NOTE, out, loads.source())
     assert (first.inputs, again.inputs, third.inputs) == (8, 8, 8)
     assert again.written == third.written == 0
     paths = {path for (path,) in query(out, "SELECT DISTINCT path FROM outcomes").rows}
@@ -300,9 +292,9 @@ def test_an_empty_folder_is_a_run_without_inputs_and_loads_no_model(folder: Path
     (tmp_path / "empty" / ".hidden").mkdir(parents=True)
     (tmp_path / "empty" / ".hidden" / "a.txt").write_text("Anna")
     loads = Loads()
-    done = extract([tmp_path / "empty"], SOURCE, tmp_path / "out", loads.source())
+    done = extract([tmp_path / "empty"], NOTE, tmp_path / "out", loads.source())
     assert (done.inputs, done.written, done.quarantined, done.skipped, loads.count) == (0, 0, 0, 0, 0)
-    both = extract([tmp_path / "empty", folder], SOURCE, tmp_path / "out", loads.source())
+    both = extract([tmp_path / "empty", folder], NOTE, tmp_path / "out", loads.source())
     assert both.inputs > 0
 
 
@@ -310,10 +302,10 @@ def test_wrong_use_is_an_error_before_any_file_is_made(folder: Path, tmp_path: P
     out = tmp_path / "out"
     loads = Loads()
     with pytest.raises(UsageError, match="no such file"):
-        extract([tmp_path / "nowhere"], SOURCE, out, loads.source())
+        extract([tmp_path / "nowhere"], NOTE, out, loads.source())
     assert not out.exists()
     with pytest.raises(UsageError, match="cannot be written"):
-        extract([folder], SOURCE, folder / "0.txt", loads.source())
+        extract([folder], NOTE, folder / "0.txt", loads.source())
     with pytest.raises(UsageError, match="workers"):
         RunOptions(workers=0)
     with pytest.raises(UsageError, match="min-confidence: expected 0 to 1, got 80"):

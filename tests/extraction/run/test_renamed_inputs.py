@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.effort import first
+from tests.support.notes import NOTE
 from tests.support.reading_model import ReadingModel
-from tests.support.split_packet import SOURCE
 
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.filling.progress import NoProgress
@@ -38,7 +38,7 @@ class Notes(NoProgress):
 
 def read(place: Path, out: Path, notes: Notes | None = None, **options: object) -> Summary:
     source, chosen = ModelSource("reading", ReadingModel), RunOptions(workers=1, **options)  # type: ignore[arg-type]
-    return extract([place], SOURCE, out, source, chosen, notes)
+    return extract([place], NOTE, out, source, chosen, notes)
 
 
 def outcomes(out: Path, run_id: str) -> list[tuple[str, str]]:
@@ -90,7 +90,7 @@ def test_a_readable_file_of_two_suffixes_is_read_once(tmp_path: Path) -> None:
     for name in ("a.csv", "a.txt", "b.txt", "note"):
         (docs / name).write_text(TEXT)
     model = ReadingModel()
-    ended = extract([docs], SOURCE, tmp_path / "out", ModelSource("reading", lambda: model), RunOptions(workers=1))
+    ended = extract([docs], NOTE, tmp_path / "out", ModelSource("reading", lambda: model), RunOptions(workers=1))
     assert (ended.written, ended.skips) == (1, {"duplicate": 3})
     assert model.passages == 1
 

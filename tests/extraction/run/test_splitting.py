@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import packet_files
 from tests.support.effort import examples
+from tests.support.notes import NOTE
 from tests.support.reading_model import ReadingModel
-from tests.support.split_packet import SOURCE, run, split_folder
+from tests.support.split_packet import run, split_folder
 
 from cinnabar.errors import Overtaken, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
@@ -157,13 +158,6 @@ def test_what_a_person_says_of_boundaries_counts_in_the_next_run_and_can_be_take
     assert run(kept, out).skips == {"done": 3}
 
 
-@pytest.mark.slow
-def test_a_packet_that_a_person_joined_is_one_document(kept, out):
-    say(out, join=[3, 6])
-    run(kept, out)
-    assert [name for name, _ in names(out)] == ["packet.pdf"]
-
-
 def test_a_page_that_cannot_begin_a_document_is_refused(kept, out):
     packet = stored_packet(out, hashlib.sha256(kept.read_bytes()).hexdigest())
     for said in (
@@ -290,7 +284,7 @@ def test_a_file_that_was_read_as_a_whole_stays_until_its_parts_stand_for_it(scan
     run(scan, out)
     assert [name for _, name in names(out)] == ["A", "B", "C"]
     # Under another schema it was read as a whole on purpose.
-    slip = load_schema({**SOURCE.schema, "title": "slip"})
+    slip = load_schema({**NOTE.schema, "title": "slip"})
     extract([scan], slip, out, ModelSource("reading", ReadingModel), RunOptions(workers=1))
     run(scan, out)
     assert len(query(out, "select name from slip").rows) == 1
@@ -350,7 +344,7 @@ def test_without_split_a_file_of_several_documents_is_flagged_and_told(scan, tmp
     (tmp_path / "one.pdf").write_bytes(packet_files.packet([packet_files.page("invoice", "A", n, 2) for n in (1, 2)]))
     notes = Notes()
     options = RunOptions(workers=1)
-    extract([scan, tmp_path / "one.pdf"], SOURCE, tmp_path / "out", OF_PAGES, options, progress=notes)
+    extract([scan, tmp_path / "one.pdf"], NOTE, tmp_path / "out", OF_PAGES, options, progress=notes)
     flagged = query(tmp_path / "out", "select path from note where list_contains(flags, 'several_documents')").rows
     assert [Path(path).name for (path,) in flagged] == ["packet.pdf"]
     assert any("1 file looks like several documents" in text and "--split" in text for text in notes.told)

@@ -11,6 +11,7 @@ import pytest
 from tests.support import imap_server
 from tests.support.begun_runs import begun_extraction
 from tests.support.imap_server import PASSWORD, Server, mail
+from tests.support.notes import NOTE
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.apps.cli.main import run
@@ -23,16 +24,6 @@ from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas import load_schema
-
-SOURCE = load_schema(
-    {
-        "title": "note",
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-        "required": ["name", "total"],
-    }
-)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +40,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(address: str, out: Path, batch: int = 16) -> BatchedRun:
     model = ReadingModel()
     source = ModelSource(model.fingerprint, lambda: model)
-    return begun_extraction(parse_locations([address]), SOURCE, out, source, RunOptions(workers=1, batch=batch))
+    return begun_extraction(parse_locations([address]), NOTE, out, source, RunOptions(workers=1, batch=batch))
 
 
 def read(address: str, out: Path) -> Summary:
@@ -186,5 +177,3 @@ def test_a_password_goes_to_one_server_only() -> None:
     with pytest.raises(UsageError, match="one user on one server"):
         parse_locations(["imaps://a@one.example/INBOX", "imaps://a@two.example/INBOX"])
     assert len(parse_locations(["imaps://a@one.example/INBOX", "imaps://a@one.example/Bills", "mails"])) == 3
-
-

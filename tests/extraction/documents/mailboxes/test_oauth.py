@@ -17,6 +17,7 @@ import pytest
 from tests.support import certificates, imap_server, oauth_server
 from tests.support.begun_runs import begun_extraction
 from tests.support.imap_server import Server, mail
+from tests.support.notes import NOTE
 from tests.support.oauth_server import CLIENT, CODE, SCOPE, Authority
 from tests.support.reading_model import ReadingModel
 
@@ -36,14 +37,7 @@ from cinnabar.extraction.documents.mailboxes.credential import (
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
-from cinnabar.schemas import load_schema
 
-SCHEMA = {
-    "title": "note",
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-    "required": ["name", "total"],
-}
 TOKEN_SHOWN = Credential("XOAUTH2", "access-9", b"user=anna@example.org\x01auth=Bearer access-9\x01\x01")
 TOKEN = re.compile(r"(access|refresh)-\d+|[dxy]{40}|a-code|hush")
 
@@ -175,9 +169,9 @@ def test_the_results_of_a_run_hold_no_token(
     server.renumber("Tables", mail(1), mail(2))
     assert log_in(server) == 0 and waits
     model, out = ReadingModel(), tmp_path / "out"
-    source, schema = ModelSource(model.fingerprint, lambda: model), load_schema(SCHEMA)
+    source = ModelSource(model.fingerprint, lambda: model)
     where = parse_locations([server.address("Tables")])
-    with begun_extraction(where, schema, out, source, RunOptions(workers=1, batch=1)) as extraction:
+    with begun_extraction(where, NOTE, out, source, RunOptions(workers=1, batch=1)) as extraction:
         for number in range(len(extraction.batches)):
             authority.expire()
             extraction.work(number)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.support import store_servers
 from tests.support.begun_runs import begun_extraction
+from tests.support.notes import NOTE
 from tests.support.reading_model import ReadingModel
 from tests.support.store_servers import SECRET, Bucket
 
@@ -31,16 +32,7 @@ from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas import load_schema
 
-SOURCE = load_schema(
-    {
-        "title": "note",
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-        "required": ["name", "total"],
-    }
-)
 MBOX = "".join(
     f"From a@b.example Mon Jan  1 10:00:0{n} 2024\nFrom: a@b.example\nSubject: {n}\n\nname=M{n}\ntotal={n}\n\n"
     for n in range(2)
@@ -89,7 +81,7 @@ def paths(*addresses: str) -> list[str]:
 
 def extracted(out: Path, *addresses: str, options: RunOptions | None = None) -> Summary:
     with begun_extraction(
-        parse_locations(addresses), SOURCE, out, ModelSource("reading", ReadingModel), options or RunOptions(workers=1)
+        parse_locations(addresses), NOTE, out, ModelSource("reading", ReadingModel), options or RunOptions(workers=1)
     ) as begun:
         return begun.work_through()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.notes import NOTE
 from tests.support.reading_model import ReadingModel
 
 from cinnabar.errors import UsageError
@@ -18,16 +19,6 @@ from cinnabar.extraction.run.backfill.retrying import retry
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held_documents, release
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas import load_schema
-
-SOURCE = load_schema(
-    {
-        "title": "note",
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-        "required": ["name", "total"],
-    }
-)
 
 
 def model(fingerprint: str = "reading") -> ModelSource:
@@ -43,7 +34,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (docs / "nameless.txt").write_text("total=2\n")
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
     with chdir(base):
-        extract([Path("docs")], SOURCE, Path("out"), model(), RunOptions(workers=1))
+        extract([Path("docs")], NOTE, Path("out"), model(), RunOptions(workers=1))
     return base
 
 
@@ -99,7 +90,7 @@ def test_a_record_that_its_schema_allows_is_released_and_done(done: Path) -> Non
     (total,) = query(done, "SELECT value FROM fields WHERE confidence = 0 AND field = '/total'").rows
     assert total == ("2",)
     assert verify(done).problems == []
-    again = extract([Path(chosen[1].path)], SOURCE, done, model(), RunOptions(workers=1))
+    again = extract([Path(chosen[1].path)], NOTE, done, model(), RunOptions(workers=1))
     assert (again.skipped, release(done, []).released) == (1, [])
 
 

@@ -21,6 +21,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from tests.support import reading_model
 from tests.support.begun_runs import begun_backfill
+from tests.support.notes import NAMES_ALONE, NOTE, write_notes
 from tests.support.reading_model import ReadingModel
 
 from cinnabar import extras
@@ -46,18 +47,6 @@ from cinnabar.schemas import load_schema
 # Each process imports PyTorch when it starts, which takes long on a machine busy with other work.
 pytestmark = pytest.mark.timeout(900)
 
-SOURCE = load_schema(
-    {
-        "title": "note",
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-        "required": ["name", "total"],
-    }
-)
-
-# An earlier version of the schema.
-EARLIER = load_schema({"title": "note", "properties": {"name": {"type": "string"}}, "required": ["name"]})
-
 
 class Deadly(ReadingModel):
     """A model that ends its process at the word DIE."""
@@ -76,7 +65,7 @@ def source(load: Any = Deadly) -> ModelSource:
 def cluster() -> Iterator[Cluster]:
     """A cluster of two processors of this machine."""
     with ExitStack() as stack:
-        found = stack.enter_context(join_cluster("local", Assignment(SOURCE, source()), processors=2))
+        found = stack.enter_context(join_cluster("local", Assignment(NOTE, source()), processors=2))
         assert found is not None
         # The workers do not have the tests' own modules.
         for module in (reading_model, sys.modules[__name__]):
@@ -87,13 +76,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for number in range(44):
-        (docs / f"{number:02}.txt").write_text(f"name=N{number}\ntotal={number}.50\n")
-    (docs / "nameless.txt").write_text("total=1\n")
-    (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-    (docs / "copy.txt").write_bytes((docs / "00.txt").read_bytes())
+    docs = write_notes(tmp_path / "docs", 44)
     (docs / "mail.eml").write_text("From: a@b.example\nSubject: name=Mail\n\ntotal=3.25\n")
     return docs
 
@@ -151,18 +134,6 @@ class Killer(NoProgress):
             os.kill(self.killed[kind], signal.SIGKILL)
 
 
-# Beside six busy loops no engine of Ray's was ready within 300 s.
-@pytest.mark.slow
-def test_a_cluster_writes_the_rows_of_one_machine(cluster: Cluster, folder: Path, tmp_path: Path) -> None:
-    for path in folder.glob("[1-4]*.txt"):
-        path.unlink()
-    options = RunOptions(workers=1, batch=4)
-    alone = extract([folder], SOURCE, tmp_path / "alone", source(), options)
-    spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, cluster=cluster)
-    assert written(tmp_path / "spread") == written(tmp_path / "alone")
-    assert (spread.inputs, spread.written, spread.steps) == (14, 11, alone.steps)
-
-
 @pytest.mark.slow
 def test_pages_that_ocr_read_on_a_cluster_are_kept_and_sent_out_again(cluster: Cluster, tmp_path: Path) -> None:
     pytest.importorskip("rapidocr")
@@ -170,10 +141,10 @@ def test_pages_that_ocr_read_on_a_cluster_are_kept_and_sent_out_again(cluster: C
     ImageDraw.Draw(page).text((40, 40), "name=Ada\ntotal=3.25", fill=0, font=ImageFont.load_default(40))
     page.save(tmp_path / "scan.png")
     options, out = RunOptions(workers=1), tmp_path / "out"
-    extract([tmp_path / "scan.png"], SOURCE, out, source(), options, cluster=cluster)
+    extract([tmp_path / "scan.png"], NOTE, out, source(), options, cluster=cluster)
     (kept,) = out.glob("pages/*/*.json")
     kept.write_bytes(kept.read_bytes().replace(b"Ada", b"Eva"))
-    extract([tmp_path / "scan.png"], EARLIER, out, source(), options, cluster=cluster)
+    extract([tmp_path / "scan.png"], NAMES_ALONE, out, source(), options, cluster=cluster)
     assert query(out, "select value_json from _fields where pointer = '/name' order by value_json").rows == [
         ('"Ada"',), ('"Eva"',),
     ]  # fmt: skip
@@ -232,13 +203,13 @@ def test_the_rows_are_those_of_one_machine_whichever_process_is_killed(
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
     options, killer = RunOptions(workers=1, batch=3), Killer()
-    alone = extract([folder], SOURCE, tmp_path / "alone", source(), options)
-    spread = extract([folder], SOURCE, tmp_path / "spread", source(), options, killer, cluster=cluster)
+    alone = extract([folder], NOTE, tmp_path / "alone", source(), options)
+    spread = extract([folder], NOTE, tmp_path / "spread", source(), options, killer, cluster=cluster)
     assert sorted(killer.killed) == sorted(Killer.kinds)
     assert written(tmp_path / "spread") == written(tmp_path / "alone")
     assert (spread.inputs, spread.written, spread.steps) == (48, 45, alone.steps)
     assert gone("ray::Filling", "ray::Parsing", "processes.worker")
-    again = extract([folder], SOURCE, tmp_path / "spread", source(None), options, cluster=cluster)
+    again = extract([folder], NOTE, tmp_path / "spread", source(None), options, cluster=cluster)
     assert (again.skipped, again.steps) == (48, 0)
 
 
@@ -247,13 +218,13 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
     cluster: Cluster, folder: Path, tmp_path: Path
 ) -> None:
     options, killer, rows, steps = RunOptions(workers=1, batch=3), Killer(), list[Any](), list[int]()
-    extract([folder], EARLIER, tmp_path / "before", source(), options)
+    extract([folder], NAMES_ALONE, tmp_path / "before", source(), options)
     model = source(ReadingModel)
     for out, spread in (("alone", False), ("spread", True)):
         shutil.copytree(tmp_path / "before", tmp_path / out)
         progress = killer if spread else NoProgress()
         (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
-        with begun_backfill(SOURCE, tmp_path / out, model, None, options, progress).run as begun:
+        with begun_backfill(NOTE, tmp_path / out, model, None, options, progress).run as begun:
             (folder / "07.txt").write_text("name=another\n")
             if spread:
                 begun.drive(driver_of(1, cluster))
@@ -278,7 +249,7 @@ def test_a_document_that_keeps_killing_its_engine_is_held_back_and_the_rest_is_s
     for name in ("a", "b", "poison"):
         (tmp_path / f"{name}.txt").write_text("DIE\n" if name == "poison" else f"name={name}\n")
     paths, out = [*tmp_path.glob("*.txt")], tmp_path / "out"
-    found = extract(paths, SOURCE, out, source(), RunOptions(workers=1, batch=1), cluster=cluster)
+    found = extract(paths, NOTE, out, source(), RunOptions(workers=1, batch=1), cluster=cluster)
     assert (found.written, found.reasons) == (2, {"engine_died": 1})
     (detail,) = query(out, "select detail from quarantine").rows[0]
     assert "each engine that filled it died (ActorDiedError: " in detail and "\n" not in detail
@@ -292,7 +263,7 @@ def test_a_model_that_does_not_fit_gives_the_error_of_one_machine(cluster: Clust
 
     (tmp_path / "a.txt").write_text("name=A\n")
     with pytest.raises(ModelError, match=r"^its weights are not there"):
-        extract([tmp_path / "a.txt"], SOURCE, tmp_path / "out", source(load), cluster=cluster)
+        extract([tmp_path / "a.txt"], NOTE, tmp_path / "out", source(load), cluster=cluster)
 
 
 def test_a_lost_cluster_is_one_line(
@@ -314,7 +285,7 @@ def test_a_lost_cluster_is_one_line(
 
 def test_a_cluster_is_joined_by_its_address(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "JOIN_LIMIT", 120.0)  # a busy machine is no failure
-    check_cluster(cluster.ray.get_runtime_context().gcs_address, Assignment(SOURCE, source()))
+    check_cluster(cluster.ray.get_runtime_context().gcs_address, Assignment(NOTE, source()))
 
 
 @pytest.mark.slow
@@ -352,16 +323,16 @@ def test_a_wrong_address_is_one_line_before_any_work(
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match=re.escape('pip install "cinnabar-extract[ray]"')):
-        check_cluster("local", Assignment(SOURCE, source()))
+        check_cluster("local", Assignment(NOTE, source()))
 
 
 def test_a_cluster_refuses_remote_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     remote = model_source("mercury-2")
     with pytest.raises(UsageError, match=r"^--ray: .* got --model with one behind a server"):
-        check_cluster("auto", Assignment(SOURCE, remote))
+        check_cluster("auto", Assignment(NOTE, remote))
     with pytest.raises(UsageError, match=r"^--ray: .* got --escalate-to with one behind a server"):
-        check_cluster("auto", Assignment(SOURCE, source(), escalation=Escalation(remote, 0.8)))
+        check_cluster("auto", Assignment(NOTE, source(), escalation=Escalation(remote, 0.8)))
 
 
 def machine(name: str, alive: bool = True, **resources: float) -> dict[str, Any]:
@@ -415,7 +386,7 @@ def test_a_users_pydantic_class_is_sent_to_the_workers(tmp_path: Path, monkeypat
 
 
 def test_an_assignment_is_sent_without_its_derived_objects() -> None:
-    assignment = Assignment(SOURCE, model_source(), RunOptions(effort="high"))
+    assignment = Assignment(NOTE, model_source(), RunOptions(effort="high"))
     assert assignment.compiled_schema.form and assignment.validator
     there = pickle.loads(pickle.dumps(assignment))
     kept = {"source", "model", "options", "escalation", "routing", "examples"}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.support.begun_runs import begun_backfill
 from tests.support.dying_model import DyingModel, missing
+from tests.support.notes import NAMES_ALONE, NOTE, write_notes
 
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, model_source
@@ -19,20 +20,9 @@ from cinnabar.extraction.run.engines.pool import engines_of
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
-from cinnabar.schemas import load_schema
 
 # Each process imports PyTorch when it starts, which takes long on a machine busy with other work.
 pytestmark = pytest.mark.timeout(600)
-
-EARLIER = load_schema({"title": "note", "properties": {"name": {"type": "string"}}, "required": ["name"]})
-SOURCE = load_schema(
-    {
-        "title": "note",
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "total": {"type": ["number", "null"], "multipleOf": 0.01}},
-        "required": ["name", "total"],
-    }
-)
 
 
 def source(load: Any = DyingModel) -> ModelSource:
@@ -57,13 +47,7 @@ def rows(out: Path) -> list[Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for number in range(11):
-        (docs / f"{number:02}.txt").write_text(f"name=N{number}\ntotal={number}.50\n")
-    (docs / "nameless.txt").write_text("total=1\n")
-    (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
-    (docs / "copy.txt").write_bytes((docs / "00.txt").read_bytes())
+    docs = write_notes(tmp_path / "docs", 11)
     # Longer than others wait for, so it comes last.
     (docs / "05.txt").write_text("name=Long\ntotal=5\n" + "word " * 20_000)
     return docs
@@ -83,7 +67,7 @@ class Order(NoProgress):
 def test_three_engines_write_the_rows_of_one_in_its_order(folder: Path, tmp_path: Path) -> None:
     orders = {"1": Order(), "3": Order()}
     found = {
-        engines: extract([folder], SOURCE, tmp_path / engines, source(), options(engines), order)
+        engines: extract([folder], NOTE, tmp_path / engines, source(), options(engines), order)
         for engines, order in orders.items()
     }
     assert rows(tmp_path / "3") == rows(tmp_path / "1")
@@ -106,7 +90,7 @@ def test_engines_batches_and_orders_change_no_record_of_the_reader(
     ways = [("1", 64, paths), ("1", 1, shuffled), ("4", 1, paths), ("4", 64, shuffled)]
     outs = [tmp_path / f"out-{number}" for number in range(len(ways))]
     for out, (engines, batch, order) in zip(outs, ways, strict=True):
-        found = extract(order, SOURCE, out, model, RunOptions(workers=1, batch=batch, engines=engines))
+        found = extract(order, NOTE, out, model, RunOptions(workers=1, batch=batch, engines=engines))
         assert found.written == len(paths)
     first, *others = map(rows, outs)
     assert len(first[0]) == len(paths) and all(other == first for other in others)
@@ -115,9 +99,9 @@ def test_engines_batches_and_orders_change_no_record_of_the_reader(
 @pytest.mark.slow
 def test_a_batch_whose_engine_dies_once_is_filled_by_another(folder: Path, tmp_path: Path) -> None:
     (folder / "03.txt").write_text(f"name=N3\ntotal=3.50\nonce={tmp_path / 'died'}\n")
-    extract([folder], SOURCE, tmp_path / "3", source(), options("2"))
+    extract([folder], NOTE, tmp_path / "3", source(), options("2"))
     assert (tmp_path / "died").exists()
-    extract([folder], SOURCE, tmp_path / "1", source(), options())
+    extract([folder], NOTE, tmp_path / "1", source(), options())
     assert rows(tmp_path / "3") == rows(tmp_path / "1")
 
 
@@ -125,7 +109,7 @@ def test_a_batch_whose_engine_dies_once_is_filled_by_another(folder: Path, tmp_p
 @pytest.mark.slow
 def test_a_document_whose_engines_die_is_quarantined_and_no_other(folder: Path, tmp_path: Path) -> None:
     (folder / "03.txt").write_text("name=N3\nDIE\n")
-    found = extract([folder], SOURCE, tmp_path / "out", source(), options("2"))
+    found = extract([folder], NOTE, tmp_path / "out", source(), options("2"))
     assert (found.written, found.reasons["engine_died"], sum(found.reasons.values())) == (10, 1, 3)
     told = query(tmp_path / "out", "select path, detail from outcomes where code = 'engine_died'").rows
     assert [(Path(path).name, "ended by signal 9" in detail) for path, detail in told] == [("03.txt", True)]
@@ -134,7 +118,7 @@ def test_a_document_whose_engines_die_is_quarantined_and_no_other(folder: Path, 
 @pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_fails_the_run_as_in_one_process(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="its weights are not there"):
-        extract([folder], SOURCE, tmp_path / "out", source(missing), options("2"))
+        extract([folder], NOTE, tmp_path / "out", source(missing), options("2"))
     assert not query(tmp_path / "out", "select * from outcomes where outcome = 'written'").rows
 
 
@@ -143,24 +127,24 @@ def test_a_model_that_cannot_be_loaded_fails_the_run_as_in_one_process(folder: P
 def test_a_backfill_with_engines_writes_the_rows_of_one(folder: Path, tmp_path: Path) -> None:
     for engines in ("1", "2"):
         out = tmp_path / engines
-        extract([folder], EARLIER, out, source(), options())
-        with begun_backfill(SOURCE, out, source(), None, options(engines)).run as begun:
+        extract([folder], NAMES_ALONE, out, source(), options())
+        with begun_backfill(NOTE, out, source(), None, options(engines)).run as begun:
             assert begun.work_through().written == 11
     assert rows(tmp_path / "2") == rows(tmp_path / "1")
 
 
 def test_auto_is_one_engine_a_processor_for_models_on_processors() -> None:
-    local = Assignment(SOURCE, model_source("default", "cpu"), options("auto"))
+    local = Assignment(NOTE, model_source("default", "cpu"), options("auto"))
     assert engines_of(local) == len(os.sched_getaffinity(0))
-    assert engines_of(Assignment(SOURCE, source(), options("7"))) == 7
+    assert engines_of(Assignment(NOTE, source(), options("7"))) == 7
 
 
 def test_a_model_behind_a_server_has_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INCEPTION_API_KEY", "key")
     remote = model_source("mercury-2")
-    assert engines_of(Assignment(SOURCE, remote, options("auto"))) == 1
+    assert engines_of(Assignment(NOTE, remote, options("auto"))) == 1
     with pytest.raises(UsageError, match="--engines 2: expected 1 or auto with a model behind a server"):
-        engines_of(Assignment(SOURCE, remote, options("2")))
+        engines_of(Assignment(NOTE, remote, options("2")))
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "many", "1.5", ""])
