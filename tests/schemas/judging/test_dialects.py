@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.shapes_of_schemas import DRAFTS
 
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.judging import judge_of
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named, modern
-
-DRAFTS = {
-    4: "http://json-schema.org/draft-04/schema#",
-    6: "http://json-schema.org/draft-06/schema#",
-    7: "http://json-schema.org/draft-07/schema#",
-    2019: "https://json-schema.org/draft/2019-09/schema",
-    2020: "https://json-schema.org/draft/2020-12/schema",
-}
 
 
 def accepted(dialect: int, schema: dict[str, Any], value: Any) -> bool:
