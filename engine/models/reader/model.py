@@ -289,7 +289,7 @@ class ExtractiveReader:
             if named := named_rows(array, dict(starts_of_array), memory):
                 matched[array.index], known = named, dict(starts_of_array)
                 starts_of_array = sorted(({at: row.chance for at, row in named.items()} | known).items())
-            starts_of_array = with_missed_rows(starts_of_array, matched.get(array.index, {}), memory)
+            starts_of_array = with_missed_rows(starts_of_array, matched.get(array.index, {}), form, memory)
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):

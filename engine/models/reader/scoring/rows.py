@@ -106,10 +106,13 @@ def nest_rows(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> lis
     """
     rows: list[Row] = []
     at: dict[int, list[int]] = {}
-    for array, outer in enclosing_arrays(form).items():
+    around = enclosing_arrays(form)
+    for array, outer in around.items():
         at[array] = []
         outer_anchors = [rows[r].anchor for r in at[outer]] if outer >= 0 else []
-        for anchor, chance in sorted(anchors[array]):
+        # Rows of tables side by side are told table by table.
+        alone = outer < 0 and array not in around.values()
+        for anchor, chance in anchors[array] if alone else sorted(anchors[array]):
             parent = -1
             if outer >= 0:
                 before = bisect_right(outer_anchors, anchor)

@@ -13,12 +13,14 @@ import numpy.typing as npt
 
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.mentions import MixedSlot
+from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.tensors import LONGEST
 from cinnabar.engine.models.reader.memory.passage import MatchedRow, Memory
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_candidate
+from cinnabar.engine.models.reader.tables.beside import tables_beside
 from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
 from cinnabar.engine.models.reader.tables.charges import with_charges
 from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled, is_merged
@@ -29,6 +31,7 @@ from cinnabar.engine.models.reader.tables.matched_columns import (
     choice_columns,
     match_columns,
 )
+from cinnabar.engine.models.reader.tables.namesakes import field_words
 from cinnabar.engine.models.reader.tables.sums import balance_columns, payment_rows, sum_rows
 from cinnabar.engine.tables.continued import with_continued
 from cinnabar.engine.tables.headings import with_headings
@@ -71,13 +74,18 @@ def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
     return [slot for slot in form.slots if slot.path.startswith(begin)], inner[0].index if inner else -1
 
 
-def tables_in(memory: Memory) -> list[PrintedTable]:
-    """Returns the tables of a passage."""
+def tables_in(memory: Memory, form: Form) -> list[tuple[PrintedTable, int]]:
+    """Returns the tables of a passage, each with the array that its heads tell if it stands beside another, else -1."""
     if memory.tables is None:
         passage = memory.passage
         found = tables_of(passage.text, passage.word_start, passage.word_box)
         memory.tables = [with_charges(table, memory.reader) for table in found]
-    return with_continued(memory.tables, memory.passage.text)
+    tables, questions, names = with_continued(memory.tables, memory.passage.text), form_questions(form).slots, {}
+    for array in form.arrays:
+        slots, _ = list_fields(form, array)
+        if len(slots) > 1:
+            names[array.index] = [field_words(slot.path, questions[slot.index]) for slot in slots]
+    return [part for table in tables for part in tables_beside(table, names, memory.passage.text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +93,14 @@ class MatchedTable:
     """A table whose columns are matched to the fields of a list.
 
     counted: the first columns, which make it the list: without those that its headings make, unless these are groups.
-    barred: [F, C], the columns that cannot be a field's.
+    barred: [F, C], the columns that cannot be a field's. is_beside: another one stands in the same lines.
     """
 
     table: PrintedTable
     match: MatchedColumns
     counted: int
     barred: npt.NDArray[np.bool_]
+    is_beside: bool = False
 
     def heads(self, slots: Sequence[Slot], text: str) -> dict[int, str]:
         """Returns the heads of the columns by the fields that they are matched to."""
@@ -124,11 +133,15 @@ def match_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, M
     by_list: list[list[MatchedTable]] = [[] for _ in lists]
     read: list[dict[int, MatchedRow]] = [{} for _ in lists]
     above = 0
-    for table in tables_in(memory) if lists else ():
+    for table, owner in tables_in(memory, lists[0].form) if lists else ():
         tried: list[MatchedTable | None] = [None] * len(lists)
-        if len(table.rows) >= lists[0].config.rows and not has_labels(table, memory.passage.text):
+        # Heads that tell tables apart tell the rows of short ones as well.
+        is_list = owner >= 0 or len(table.rows) >= lists[0].config.rows
+        if is_list and not has_labels(table, memory.passage.text):
             whole = with_headings(table, memory.passage.text, above)
-            tried = [_try_table(asked, table, whole, memory) for asked in lists]
+            tried = [
+                _try_table(asked, table, whole, memory) if owner in (-1, asked.array) else None for asked in lists
+            ]
         elif any(table.heads) and len(table.rows) < lists[0].config.rows:
             for own, asked in zip(read, lists, strict=True):
                 own |= _read_rows(asked, table, memory)
@@ -136,7 +149,7 @@ def match_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, M
         shares = [0.0 if one is None else one.share(asked.config) for one, asked in zip(tried, lists, strict=True)]
         best = max(range(len(lists)), key=shares.__getitem__)
         if (matched := tried[best]) is not None and shares[best] > 0:
-            by_list[best].append(matched)
+            by_list[best].append(replace(matched, is_beside=owner >= 0))
     rows = [_all_rows(asked, own, memory) for asked, own in zip(lists, by_list, strict=True)]
     return [own | known if known else own for own, known in zip(read, rows, strict=True)]
 
@@ -223,7 +236,7 @@ def _contested(slots: Sequence[Slot], votes: npt.NDArray[np.float64], columns: S
 
 
 def with_missed_rows(
-    begun: Sequence[tuple[int, float]], rows: Mapping[int, MatchedRow], memory: Memory
+    begun: Sequence[tuple[int, float]], rows: Mapping[int, MatchedRow], form: Form, memory: Memory
 ) -> list[tuple[int, float]]:
     """Returns the beginnings of items (first character, probability) with those that they miss in short tables.
 
@@ -233,7 +246,7 @@ def with_missed_rows(
     in the least likely one.
     """
     added: list[tuple[int, float]] = []
-    for table in tables_in(memory) if begun else ():
+    for table, _ in tables_in(memory, form) if begun else ():
         begun = _begun_in_blocks(begun, table, memory.passage.text)
         end = table.end if table.sums_at is None else table.sums_at
         if any(table.start <= at < end for at, _ in begun):
@@ -345,7 +358,9 @@ def _rows(asked: ListFields, one: MatchedTable, above: int, memory: Memory) -> d
     cells: list[dict[int, tuple[tuple[Span, ...], float]]] = [{} for _ in table.rows]
     codes: dict[int, dict[str, str]] = {}
     doubtful, matched = list[Slot](), set[int]()
-    least, is_long = config.least(len(table.rows))[0], len(table.rows) >= config.long
+    # The network would take what stands beside a table for a value.
+    is_long = one.is_beside or len(table.rows) >= config.long
+    least = config.long_column if is_long else config.column
     both = zip(asked.slots, one.match.columns, one.match.chances, strict=True)
     for slot, column, chance in both:
         if column < 0 or chance < least:
