@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -19,6 +20,8 @@ LINE_APART = 0.35
 #: The share of the lines of a part that must stand beside others, and the median of cells of one of the two parts: two
 #: columns of running text stay apart.
 LINE_BESIDE, LINE_MEDIAN_CELLS = 0.5, 2
+#: So many pairs of lines beside each other, each in part below the other, are the rows of tables set at two heights.
+LINE_PAIRS = 3
 #: How much farther down the page than across it the words of a line follow each other on a page on its side.
 LINE_TURNED = 3.0
 #: The width of a page whose words have boxes, and of a character in a text without, in the units of `Stretch.left` and
@@ -260,3 +263,27 @@ def _join_lines(one: Line, two: Line, text: str) -> Line:
     words = tuple(sorted((*one.words, *two.words), key=lambda word: word.left))
     top, bottom = min(one.top, two.top), max(one.bottom, two.bottom)
     return replace(one, words=words, cells=cells_of(words, text), top=top, bottom=bottom)
+
+
+def level_lines(lines: Sequence[Line], text: str) -> list[Line]:
+    """Returns lines with those joined that stand beside each other though one is set lower, pair after pair."""
+    runs: list[list[int]] = []
+    for at, (one, two) in enumerate(pairwise(lines)):
+        last = runs[-1][-1] if runs else -LINE_PAIRS
+        if at < last + 2 or not _stands_beside(one, two):
+            continue
+        if at == last + 2:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    pairs = {at for run in runs if len(run) >= LINE_PAIRS for at in run}
+    kept = [at for at in range(len(lines)) if at - 1 not in pairs]
+    return [_join_lines(lines[at], lines[at + 1], text) if at in pairs else lines[at] for at in kept]
+
+
+def _stands_beside(one: Line, two: Line) -> bool:
+    """Returns whether two lines of several cells share a part of their height, and one ends where the other begins."""
+    left, right = sorted((one, two), key=lambda line: line.words[0].left)
+    is_level = one.boxed and two.boxed and one.top < two.bottom and two.top < one.bottom
+    is_apart = max(cell.right for cell in left.cells) < right.cells[0].left
+    return is_level and is_apart and min(len(one.cells), len(two.cells)) >= LINE_MEDIAN_CELLS

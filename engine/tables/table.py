@@ -19,7 +19,7 @@ import numpy as np
 
 from cinnabar.engine.tables.grid import GRID_LINES, Gap, Grid, grids_of
 from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
-from cinnabar.engine.tables.lines import Boxes, Line, Starts, character_width, lines_of, whole_lines
+from cinnabar.engine.tables.lines import Boxes, Line, Starts, character_width, level_lines, lines_of, whole_lines
 from cinnabar.engine.tables.periods import (
     GAP_BLANKS,
     blank_width,
@@ -125,7 +125,7 @@ def _kept_tables(text: str, starts: bytes | None, boxes: bytes | None) -> tuple[
 
 
 def _found_tables(text: str, word_start: Starts | None, word_box: Boxes | None) -> list[PrintedTable]:
-    lines = whole_lines(lines_of(text, word_start, word_box), text)
+    lines = level_lines(whole_lines(lines_of(text, word_start, word_box), text), text)
     tables = _grid_tables(lines, text)
     blocks = _table_of_blocks(text)
     if blocks is None:
