@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any
 
 from cinnabar.extraction.filling.records.facts import put_value
-from cinnabar.extraction.filling.tiers import is_plain
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.compiling.changes import Changes
@@ -167,6 +166,13 @@ class _FreezeWalk:
     def _count(self, node: Node) -> None:
         """Tells the model to look for no rows here."""
         self.frozen.counted |= {part.index for part in _arrays(node)}
+
+
+def is_plain(node: Node) -> bool:
+    """Returns True if all values of this alternative can be frozen."""
+    if isinstance(node, ObjectNode):
+        return not node.rest and all(is_plain(place.node) for place in node.properties)
+    return isinstance(node, Slot)
 
 
 def _beginnings(record: Record) -> dict[str, int]:

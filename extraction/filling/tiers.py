@@ -22,6 +22,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.asking import likely_right
+from cinnabar.extraction.filling.freezing import is_plain
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.filling.records.list_evidence import (
@@ -366,13 +367,6 @@ class _SureWalk:
                 break
             below.append(self.pointers[at])
         return below
-
-
-def is_plain(node: Node) -> bool:
-    """Returns True if all values of this alternative can be frozen."""
-    if isinstance(node, ObjectNode):
-        return not node.rest and all(is_plain(place.node) for place in node.properties)
-    return isinstance(node, Slot)
 
 
 @dataclass(frozen=True, slots=True)

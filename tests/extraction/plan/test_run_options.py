@@ -61,8 +61,9 @@ def test_every_option_has_a_description_and_survives_a_pickle() -> None:
     assert pickle.loads(pickle.dumps(changed)) == changed
 
 
-def test_importing_the_options_loads_no_torch() -> None:
-    code = "import sys, cinnabar.extraction.plan.run_options as found; print('torch' in sys.modules)"
+@pytest.mark.parametrize("module", ["plan.run_options", "filling.refilling"])  # parsers on a cluster get the second
+def test_importing_the_options_or_a_stored_record_loads_no_torch(module: str) -> None:
+    code = f"import sys, cinnabar.extraction.{module} as found; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
