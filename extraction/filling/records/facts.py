@@ -233,13 +233,15 @@ def put_value(record: Any, pointer: str, value: Any = _OUT) -> bool:
         changed = bool(part[int(last)] != value)
         part[int(last)] = value
         return changed
-    if not isinstance(part, dict) or part.get(last, _OUT) == value:
+    if not isinstance(part, dict):
         return False
+    changed = bool(part.get(last, _OUT) != value)
+    # Also what is equal in Python: 1 and true are two values.
     if value is _OUT:
-        del part[last]
+        part.pop(last, None)
     else:
         part[last] = value
-    return True
+    return changed
 
 
 def _value(place: FactField, fact: Fact | None) -> FieldFact:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.remote_forms import form_of
 
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.filling.freezing import freeze, splice
+from cinnabar.extraction.filling.freezing import Frozen, freeze, splice
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.compiling.changes import Changes
 
@@ -64,3 +64,8 @@ def test_a_list_that_may_lack_rows_is_asked_as_a_whole() -> None:
     for sure, asked in ((0.9, set()), (0.3, {"/lines"})):
         record = Record(json.dumps({"lines": lines}), leaves, 0.5, (), {"/lines/0": 0.9}, lists={"/lines": sure})
         assert freeze(form_of(SCHEMA), record, Changes(), 0.5).asked == asked
+
+
+def test_a_number_that_became_a_boolean_is_taken_from_the_new_record() -> None:
+    joined, taken = splice({"paid": 1, "by": "card"}, {"paid": True}, Changes(changed=("/paid",)), Frozen())
+    assert joined["paid"] is True and joined["by"] == "card" and taken == ["/paid"]
