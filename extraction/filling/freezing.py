@@ -28,13 +28,15 @@ _OUT = object()
 class Frozen:
     """`known`, `counted` and `rows` of a request; `asked` are the places to fill, by pointer.
 
-    `asked` holds the places to fill because of the record itself, beside those of its schema's changes.
+    `asked` holds the places to fill because of the record itself, beside those of its schema's changes. `unnamed` are
+    the properties that the form does not name: no model is asked for them, so they stay as they are.
     """
 
     known: dict[str, str | None] = field(default_factory=dict)
     counted: set[int] = field(default_factory=set)
     rows: list[tuple[int, int]] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
+    unnamed: set[str] = field(default_factory=set)
     _holders: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -117,6 +119,9 @@ class _FreezeWalk:
             part = value.get(place.name, _OUT) if there else _OUT
             free = not place.required or (may_close and not there)
             self.visit(place.node, part, f"{pointer}/{step}", f"{path}/{step}", free)
+        named = {place.name for place in node.properties}
+        unnamed = (name for name in value if name not in named) if there else ()
+        self.frozen.unnamed.update(f"{pointer}/{escape(name)}" for name in unnamed)
         for rest in node.rest:
             self._count(rest)
 
@@ -145,7 +150,7 @@ class _FreezeWalk:
 
         Lists within an item have no rows: they are kept as they are, or asked with the whole list.
         """
-        held = Frozen(asked=set(self.frozen.asked))
+        held = Frozen(asked=set(self.frozen.asked), unnamed=self.frozen.unnamed)
         inner = _FreezeWalk(self.record, self.changes, self.below, False, self.begins, held)
         frozen, begins = inner.frozen, 0
         for at, item in enumerate(value):
@@ -197,7 +202,8 @@ def splice(old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, l
     for place in changes.gone:
         for pointer in list(_places(place.split("/")[1:], old, old, "")):
             put_value(old, pointer)
-    asked = (place.split("/")[1:] for place in (*changes.asked_places, *frozen.asked) if new is not None)
+    unsure = (at for at in frozen.asked if frozen.unnamed.isdisjoint(above(at)))
+    asked = (place.split("/")[1:] for place in (*changes.asked_places, *unsure) if new is not None)
     places = dict.fromkeys(pointer for steps in asked for pointer in _places(steps, old, new, ""))
     taken = [at for at in places if not any(outer in places for outer in above(at) if outer != at)]
     for pointer in taken:

@@ -69,3 +69,11 @@ def test_a_list_that_may_lack_rows_is_asked_as_a_whole() -> None:
 def test_a_number_that_became_a_boolean_is_taken_from_the_new_record() -> None:
     joined, taken = splice({"paid": 1, "by": "card"}, {"paid": True}, Changes(changed=("/paid",)), Frozen())
     assert joined["paid"] is True and joined["by"] == "card" and taken == ["/paid"]
+
+
+def test_an_unsure_value_of_an_open_property_stays_since_no_model_is_asked_for_it() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}}
+    old = {"a": "x", "other": "y"}
+    leaves = tuple(LeafRow(f"/{name}", json.dumps(text), 0.3, "copied") for name, text in old.items())
+    frozen = freeze(form_of(schema), Record(json.dumps(old), leaves, 0.3), Changes(), 0.5)
+    assert splice(old, {"a": "z"}, Changes(), frozen) == ({"a": "z", "other": "y"}, ["/a"])
