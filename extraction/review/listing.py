@@ -17,6 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extraction.review.shown_state import DOUBTFUL_BELOW
 from cinnabar.extraction.store import manifest as manifests
@@ -141,6 +143,9 @@ class SortedList:
 class ListGone(UsageError):
     """A list that the server does not know any more; the page makes it anew."""
 
+    def __init__(self) -> None:
+        super().__init__("the list is not known any more; make it again")
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewMarks:
@@ -237,7 +242,7 @@ class Listing:
     def _list(self, name: str) -> SortedList:
         with self._lock:
             if (kept := self._lists.get(name)) is None:
-                raise ListGone("the list is not known any more; make it again")
+                raise ListGone
             self._lists.move_to_end(name)
             return kept
 
@@ -314,7 +319,10 @@ class Listing:
         with self._lock:
             cursor = self._connection.cursor()
         with cursor:
-            cursor.execute(sql, list(values))
+            try:
+                cursor.execute(sql, list(values))
+            except duckdb.CatalogException:  # another thread has dropped the list meanwhile
+                raise ListGone from None
             columns = [column[0] for column in cursor.description or ()]
             return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.corrected_folder import digest_of, outcome_of, run
@@ -13,7 +14,7 @@ from tests.support.reviewed_folder import written
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.review import review as review_module
-from cinnabar.extraction.review.listing import ListSelection
+from cinnabar.extraction.review.listing import ListGone, Listing, ListSelection
 from cinnabar.extraction.review.review import Review
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome, Record
@@ -81,3 +82,20 @@ def test_what_a_killed_process_left_waiting_is_committed_by_a_review_that_is_ope
         while waiting_corrections(out) and time.monotonic() < until:
             time.sleep(0.02)
         assert waiting_corrections(out) == []
+
+
+def test_a_list_that_goes_while_it_is_read_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, outcomes=[outcome_of("a.txt", "e1")])
+    listing = Listing(tmp_path)
+    made, looked_up = listing.sort(ListSelection()), listing._list
+    monkeypatch.setattr("cinnabar.extraction.review.listing._LISTS", 1)
+
+    def and_another_is_made(name: str) -> Any:
+        found = looked_up(name)
+        listing.sort(ListSelection())
+        return found
+
+    monkeypatch.setattr(listing, "_list", and_another_is_made)
+    with pytest.raises(ListGone):
+        listing.page(made.name, 0, 10)
+    listing.close()
