@@ -85,7 +85,7 @@ def test_what_a_killed_process_left_waiting_is_committed_by_a_review_that_is_ope
 
 
 def test_a_list_that_goes_while_it_is_read_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(tmp_path, outcomes=[outcome_of("a.txt", "e1")])
+    run(tmp_path, outcomes=[outcome_of("a.txt", "e1")], paths=("a.txt",))
     listing = Listing(tmp_path)
     made, looked_up = listing.sort(ListSelection()), listing._list
     monkeypatch.setattr("cinnabar.extraction.review.listing._LISTS", 1)
