@@ -41,6 +41,30 @@ def value_at(value: Any, pointer: str) -> Any:
     return value
 
 
+def put_value(value: Any, pointer: str, part: Any = MISSING) -> bool:
+    """Writes a part at this place of a parsed JSON value, or removes it, and returns True if it was another one.
+
+    It opens no object, and takes no item out of a list.
+    """
+    above, _, token = pointer.rpartition("/")
+    around = value_at(value, above)
+    index = index_of(token)
+    if isinstance(around, list) and index is not None and index < len(around) and part is not MISSING:
+        changed = bool(around[index] != part)
+        around[index] = part
+        return changed
+    if not isinstance(around, dict):
+        return False
+    name = unescape(token)
+    changed = bool(around.get(name, MISSING) != part)
+    # Also what is equal in Python: 1 and true are two values.
+    if part is MISSING:
+        around.pop(name, None)
+    else:
+        around[name] = part
+    return changed
+
+
 def parts_of(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
     """A parsed JSON value and all parts within it, each with its pointer, the outer before the inner."""
     yield pointer, value

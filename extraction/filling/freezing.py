@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, walk
-from cinnabar.schemas.pointers import MISSING, above, escape, index_of, unescape, value_at
+from cinnabar.schemas.pointers import MISSING, above, escape, index_of, put_value, unescape, value_at
 
 #: Marks an absent property.
 _OUT = object()

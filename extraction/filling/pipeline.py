@@ -136,7 +136,9 @@ def run_batch(read: Sequence[OpenedInput], job: Job, set_aside: bool = False) ->
     """
     # Others may overtake a long document if there are any; a server answers for all of them at a time.
     overtakes = set_aside and len(read) > 1 and not isinstance(job.engine, Metered)
-    lost = {at: outcome for at, one in enumerate(read) if (outcome := lost_outcome(one)) is not None}
+    again = [at for at, one in enumerate(read) if one.known is not None]
+    gone = {at: lost_outcome(read[at].path, read[at].digest, read[at].found) for at in again}
+    lost = {at: outcome for at, outcome in gone.items() if outcome is not None}
     left = [at for at in range(len(read)) if at not in lost]
     there = [read[at] for at in left]
     batch = _run_job(there, job, overtakes) if job.routing is None else _run_jobs(there, job.routing, overtakes)

@@ -18,7 +18,7 @@ from cinnabar.schemas.pointers import above, template_of
 
 if TYPE_CHECKING:
     from cinnabar.engine.request import Filled
-    from cinnabar.extraction.filling.pipeline import OpenedInput
+    from cinnabar.extraction.documents.content.document import Document
 
 _T = TypeVar("_T")
 #: A parser's codes for a document that is missing.
@@ -39,19 +39,19 @@ class Known:
     below: float = 0.0
 
 
-def lost_outcome(item: OpenedInput) -> Outcome | None:
-    """Returns the outcome of a document that has gone, or is another one, since a backfill found it; else None."""
-    document = item.found
-    if item.known is None:
-        return None
+def lost_outcome(path: str, digest: str, document: Document | DocumentError) -> Outcome | None:
+    """Returns the outcome of a document that has gone, or is another one, since a backfill found it; else None.
+
+    digest: that of the document as the backfill found it.
+    """
     if isinstance(document, DocumentError):
         if document.code not in _ABSENT:
             return None
-        detail = f"{item.path} could not be read any more ({document.detail}); run the same command again"
-        return Outcome(item.path, "skipped", GONE, detail, digest=item.digest)
-    if document.digest != item.digest:
-        detail = f"{item.path} was changed while it was read; run the same command again"
-        return Outcome(item.path, "skipped", CHANGED, detail, digest=item.digest)
+        detail = f"{path} could not be read any more ({document.detail}); run the same command again"
+        return Outcome(path, "skipped", GONE, detail, digest=digest)
+    if document.digest != digest:
+        detail = f"{path} was changed while it was read; run the same command again"
+        return Outcome(path, "skipped", CHANGED, detail, digest=digest)
     return None
 
 

@@ -25,7 +25,7 @@ from cinnabar.schemas.compiling.fact_fields import FactField
 from cinnabar.schemas.facts import FACTS, LANGUAGE
 from cinnabar.schemas.form.fitting import fit, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
-from cinnabar.schemas.pointers import lies_within, unescape
+from cinnabar.schemas.pointers import MISSING, lies_within, put_value
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.freezing import Frozen
@@ -36,7 +36,6 @@ REFUSED = "refused_fact"
 _SHOWN = 80
 _State = Literal["given", "absent", "missing"]
 #: Marks a property that is left out.
-_OUT = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,42 +205,17 @@ def _items(value: FieldFact, node: ArrayNode) -> tuple[str, ...]:
 
 
 def _list(value: FieldFact, node: ArrayNode, texts: Sequence[str]) -> Any:
-    """Returns the list to write; _OUT if its property is left out."""
+    """Returns the list to write; MISSING if its property is left out."""
     if value.state == "absent":
         if node.nullable:
             return None
         if node.min_items:
-            return _OUT
+            return MISSING
     return [parse(text) for text in texts]
 
 
 def _anchor(value: FieldFact, number: int) -> int:
     return value.spans[number][0] if number < len(value.spans) else 0
-
-
-def put_value(record: Any, pointer: str, value: Any = _OUT) -> bool:
-    """Writes a value at this place of a record, or removes it, and returns True if it was another one.
-
-    It opens no object, and takes no item out of a list.
-    """
-    *above, last = [unescape(step) for step in pointer.split("/")[1:]] or [""]
-    part = record
-    for step in above:
-        is_item = isinstance(part, list) and step.isdecimal() and int(step) < len(part)
-        part = part.get(step) if isinstance(part, dict) else part[int(step)] if is_item else None
-    if isinstance(part, list) and last.isdecimal() and int(last) < len(part) and value is not _OUT:
-        changed = bool(part[int(last)] != value)
-        part[int(last)] = value
-        return changed
-    if not isinstance(part, dict):
-        return False
-    changed = bool(part.get(last, _OUT) != value)
-    # Also what is equal in Python: 1 and true are two values.
-    if value is _OUT:
-        part.pop(last, None)
-    else:
-        part[last] = value
-    return changed
 
 
 def _value(place: FactField, fact: Fact | None) -> FieldFact:

@@ -20,11 +20,10 @@ import numpy as np
 from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_of
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape, lies_within
+from cinnabar.schemas.pointers import escape, lies_within, put_value
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.

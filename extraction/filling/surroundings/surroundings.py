@@ -12,7 +12,6 @@ from dataclasses import replace
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.records.facts import put_value
 from cinnabar.extraction.filling.records.indirect_evidence import row_region
 from cinnabar.extraction.filling.surroundings import (
     answers,
@@ -32,6 +31,7 @@ from cinnabar.extraction.filling.surroundings.thresholds import AGREED
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import put_value
 
 #: The kinds in the order in which they are asked; the first that finds something decides.
 KINDS: tuple[Kind, ...] = (
