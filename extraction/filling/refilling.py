@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.filling.freezing import Frozen, freeze, splice
+from cinnabar.extraction.filling.records.freezing import Frozen, freeze, splice
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.automata.strings import parse

@@ -22,9 +22,9 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.asking import likely_right
-from cinnabar.extraction.filling.freezing import is_plain
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
+from cinnabar.extraction.filling.records.freezing import is_plain
 from cinnabar.extraction.filling.records.list_evidence import (
     contradicted_lists,
     settled_lists,

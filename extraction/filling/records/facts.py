@@ -28,7 +28,7 @@ from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 from cinnabar.schemas.pointers import MISSING, lies_within, put_value
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.freezing import Frozen
+    from cinnabar.extraction.filling.records.freezing import Frozen
 
 #: The reason code of a document with a fact that the schema refuses where it demands a value.
 REFUSED = "refused_fact"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.remote_forms import form_of
 
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.filling.freezing import Frozen, freeze, splice
+from cinnabar.extraction.filling.records.freezing import Frozen, freeze, splice
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.compiling.changes import Changes
 
