@@ -35,7 +35,6 @@ REFUSED = "refused_fact"
 # Characters of a value that an error shows.
 _SHOWN = 80
 _State = Literal["given", "absent", "missing"]
-#: Marks a property that is left out.
 
 
 @dataclass(frozen=True, slots=True)
