@@ -76,7 +76,7 @@ def compile_one(_: Path) -> None:
 def fill(_: Path) -> None:
     assignment = Assignment(load_schema({"title": "a"}), model_source("default", "cpu"), RunOptions())
     with EnginePool(1, assignment) as pool:
-        assert pool.submit([], None, lambda work: work()).result().outcomes == []
+        assert pool.submit([], lambda work: work()).result().outcomes == []
 
 
 @pytest.mark.parametrize("start", [parse, unpack, render, compile_one, pytest.param(fill, marks=pytest.mark.slow)])
