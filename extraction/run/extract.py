@@ -99,6 +99,7 @@ def begin_extraction(
         examined = [replace(examine(item, paths, known), path=name) for name, item in chosen]
         settled, left = settle_inputs(examined, commits.begin())
         commits.settle(settled)
+        _note_read_again(commits, assignment, left)
         assignment = _with_finished(assignment, commits, left)
         batches = stack.enter_context(Batches(left, assignment, parsers, store.out))
         _estimate(assignment, batches, progress)
@@ -117,6 +118,15 @@ def _remember_beginning(store: Store, assignment: Assignment, sources: Sequence[
     if assignment.escalation is not None and assignment.escalation.named is not None:
         begin_with(store.out, assignment.escalation.named, assignment.escalation.threshold)
     return spelled
+
+
+def _note_read_again(commits: Commits, assignment: Assignment, left: Sequence[Input]) -> None:
+    """Tells of documents that have a record, but none that today's rules, model, options and schema would make."""
+    digests = {item.digest for item in left}
+    recorded = [commits.store.recorded_documents(part.source.name) for part in assignment.parts] if digests else []
+    if again := len(digests.intersection(set().union(*recorded))):
+        have = with_noun(again, "document has a record", "documents have a record")
+        commits.progress.note(f"{have} of other rules, another model, schema or options: read again")
 
 
 def _with_finished(assignment: Assignment, commits: Commits, left: Sequence[Input]) -> Assignment:
