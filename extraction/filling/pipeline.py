@@ -33,7 +33,7 @@ from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums,
 from cinnabar.extraction.filling.records.marks import with_marks
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.validation import Validator
-from cinnabar.extraction.filling.refilling import KeptRecord, Known, lost_outcome
+from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
 from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, STRUCK, notes_in
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
@@ -249,7 +249,7 @@ class _DocumentPlan:
     requests: list[Request]
     facts: FactValues
     held: FactValues
-    kept: KeptRecord | None
+    kept: StoredRecord | None
 
 
 def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _LongDocument | Outcome:
@@ -262,7 +262,7 @@ def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _Long
             return tokens
         pieces = chunks_for(document, job.engine, job.context, form, tokens)
         facts = held = FactValues.of(document, fact_fields(form))
-        kept = KeptRecord.of(item.known, form, lists=len(pieces) == 1)
+        kept = StoredRecord.of(item.known, form, lists=len(pieces) == 1)
         if kept is not None:
             held = facts.beside(kept.frozen)
         requests = [
@@ -338,7 +338,7 @@ def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | No
     return _judge_record(plan.path, plan.document, record, job, stored, plan.held)
 
 
-def _joined(plan: _DocumentPlan, kept: KeptRecord, filled: Filled | None, job: Job) -> tuple[Record, set[str]]:
+def _joined(plan: _DocumentPlan, kept: StoredRecord, filled: Filled | None, job: Job) -> tuple[Record, set[str]]:
     """Returns a stored record with what was asked of it, and the pointers of its stored leaves.
 
     Raises NotAccepted if the schema does not allow it.

@@ -56,7 +56,7 @@ def lost_outcome(path: str, digest: str, document: Document | DocumentError) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRecord:
+class StoredRecord:
     """A stored record under the changes of its schema, and what is frozen of it: no model is asked for that."""
 
     record: Record
