@@ -98,7 +98,8 @@ class Memory:
     are the similarities of the words of slots and windows, by form, window and questions. `choices` are the choices as
     the first look decided them, by form, slot, window and row. `stretches` are passages and sentences with their
     vectors, `compared` the meanings of options by form and slot, `listed` the options of lists by form. `matched_rows`
-    are the rows of lists that stand in tables, by form, array and first character; `tables` are found on first use.
+    are the rows of lists that stand in tables, by form, array and first character; `tables` are found on first use,
+    and `tables_by_form` are those, continued and with tables side by side apart, each with its array or -1.
     `columns_read` are the shares of columns by a language model, by form, array and heads.
     """
 
@@ -122,4 +123,5 @@ class Memory:
     listed: dict[str, dict[int, list[ListedOption]]] = field(default_factory=dict)
     matched_rows: dict[str, dict[int, dict[int, MatchedRow]]] = field(default_factory=dict)
     tables: list[PrintedTable] | None = None
+    tables_by_form: dict[str, list[tuple[PrintedTable, int]]] = field(default_factory=dict)
     columns_read: dict[tuple[str | int, ...], npt.NDArray[np.float64]] = field(default_factory=dict)

@@ -76,6 +76,8 @@ def list_fields(form: Form, array: ArrayNode) -> tuple[list[Slot], int]:
 
 def tables_in(memory: Memory, form: Form) -> list[tuple[PrintedTable, int]]:
     """Returns the tables of a passage, each with the array that its heads tell if it stands beside another, else -1."""
+    if (kept := memory.tables_by_form.get(form.fingerprint)) is not None:
+        return kept
     if memory.tables is None:
         passage = memory.passage
         found = tables_of(passage.text, passage.word_start, passage.word_box)
@@ -85,7 +87,9 @@ def tables_in(memory: Memory, form: Form) -> list[tuple[PrintedTable, int]]:
         slots, _ = list_fields(form, array)
         if len(slots) > 1:
             names[array.index] = [field_words(slot.path, questions[slot.index]) for slot in slots]
-    return [part for table in tables for part in tables_beside(table, names, memory.passage.text)]
+    apart = [part for table in tables for part in tables_beside(table, names, memory.passage.text)]
+    memory.tables_by_form[form.fingerprint] = apart
+    return apart
 
 
 @dataclass(frozen=True, slots=True)
