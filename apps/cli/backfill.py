@@ -15,7 +15,7 @@ from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.lazy_commands import AsJson
 from cinnabar.apps.cli.options import RUN_OPTIONS, FromOption, OnOption, OutOption, plan_of, takes_options
 from cinnabar.apps.cli.plans import limit_status, print_notice
-from cinnabar.engine.models.remote.serving import is_remote
+from cinnabar.engine.remote.serving import is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE, UNREADABLE

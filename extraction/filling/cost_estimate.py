@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cinnabar.engine.few_shot import Examples, FewShot
-from cinnabar.engine.models.remote.ledger import Tokens
-from cinnabar.engine.models.remote.prompting import expected_tokens, passage_room, tokens_of
-from cinnabar.engine.models.remote.serving import Served
+from cinnabar.engine.remote.ledger import Tokens
+from cinnabar.engine.remote.prompting import expected_tokens, passage_room, tokens_of
+from cinnabar.engine.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document

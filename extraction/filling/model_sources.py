@@ -25,7 +25,7 @@ from cinnabar.engine.models.language.identity import checkpoint_fingerprint, pre
 from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
-from cinnabar.engine.models.remote.serving import (
+from cinnabar.engine.remote.serving import (
     RemoteSettings,
     Served,
     api_key,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.engine.model import Model
     from cinnabar.engine.models.language.language_model import LanguageModel
-    from cinnabar.engine.models.remote.filler import RemoteFiller
+    from cinnabar.engine.remote.filler import RemoteFiller
 
 #: The name of the reader together with a fetched language model where the reader is unsure; that of the reader alone.
 AUTO, READER = "auto", "reader"
@@ -194,7 +194,7 @@ class RemoteSource:
     def filler(self, effort: str, _steps: int | None) -> RemoteFiller:
         """Returns a filler that asks the server."""
         # Cold start: it imports torch.
-        from cinnabar.engine.models.remote.filler import RemoteFiller
+        from cinnabar.engine.remote.filler import RemoteFiller
 
         key = "" if self.settings.budget == 0 else api_key(self.served)
         return RemoteFiller(self.served, self.settings, effort, key or "none", self.examples)

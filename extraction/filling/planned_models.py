@@ -13,8 +13,8 @@ from cinnabar.engine.models.identity import CALIBRATION, model_folder, model_nam
 from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.engine.models.language.memory import free_memory
 from cinnabar.engine.models.releases import RELEASED
-from cinnabar.engine.models.remote.ledger import Prices
-from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, is_remote
+from cinnabar.engine.remote.ledger import Prices
+from cinnabar.engine.remote.serving import MODELS, RemoteSettings, is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.asking import best_setting, share_asked
 from cinnabar.extraction.filling.model_sources import (

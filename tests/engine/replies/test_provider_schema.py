@@ -15,7 +15,7 @@ from tests.support.random_schemas import forms
 from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
 from cinnabar.engine.few_shot import Example, Examples, FewShot
-from cinnabar.engine.models.remote.prompting import (
+from cinnabar.engine.remote.prompting import (
     VALUE_TOKENS,
     answer_room,
     body_of,
@@ -23,7 +23,7 @@ from cinnabar.engine.models.remote.prompting import (
     retry_messages,
     without_prompt_marks,
 )
-from cinnabar.engine.models.remote.serving import MODELS
+from cinnabar.engine.remote.serving import MODELS
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled

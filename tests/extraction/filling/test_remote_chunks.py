@@ -10,7 +10,7 @@ import pytest
 from tests.support import mercury_server as mercury
 from tests.support.remote_forms import NOTE, form_of, request
 
-from cinnabar.engine.models.remote.serving import RemoteSettings
+from cinnabar.engine.remote.serving import RemoteSettings
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled

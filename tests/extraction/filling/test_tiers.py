@@ -18,7 +18,7 @@ from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.engine.choices import drop_unlikely_values
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.models.remote.serving import RemoteSettings
+from cinnabar.engine.remote.serving import RemoteSettings
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.work_time import seconds_to_answer
 from cinnabar.errors import UsageError

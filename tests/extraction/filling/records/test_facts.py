@@ -25,7 +25,7 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
-from cinnabar.engine.models.remote.serving import RemoteSettings
+from cinnabar.engine.remote.serving import RemoteSettings
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document, Fact, moment

@@ -16,7 +16,7 @@ from tests.support.reading_model import ReadingModel
 from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.language.engine import LanguageEngine
-from cinnabar.engine.models.remote.serving import RemoteSettings
+from cinnabar.engine.remote.serving import RemoteSettings
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, model_source
 from cinnabar.extraction.filling.planned_models import Escalation

@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 from cinnabar.engine.few_shot import FewShot
-from cinnabar.engine.models.remote.ledger import Tokens
-from cinnabar.engine.models.remote.serving import Served
+from cinnabar.engine.remote.ledger import Tokens
+from cinnabar.engine.remote.serving import Served
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.strings import parse

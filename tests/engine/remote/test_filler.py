@@ -18,10 +18,10 @@ from tests.support.effort import some
 from tests.support.remote_forms import NOTE, form_of, request
 
 from cinnabar.apps.cli.extract import spent
-from cinnabar.engine.models.remote.exchange import retry_after, scrub
-from cinnabar.engine.models.remote.filler import OUTAGE_REQUESTS, RemoteFiller
-from cinnabar.engine.models.remote.ledger import Budget, Ledger, Prices, Tokens
-from cinnabar.engine.models.remote.serving import RemoteSettings, Served, find_served
+from cinnabar.engine.remote.exchange import retry_after, scrub
+from cinnabar.engine.remote.filler import OUTAGE_REQUESTS, RemoteFiller
+from cinnabar.engine.remote.ledger import Budget, Ledger, Prices, Tokens
+from cinnabar.engine.remote.serving import RemoteSettings, Served, find_served
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.errors import EngineFailure, RunError, UsageError
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.few_shot import Examples, FewShot, shown_with
-from cinnabar.engine.models.remote.exchange import ServerAnswer, Transient, client_of, exchange, scrub
-from cinnabar.engine.models.remote.ledger import Budget, Ledger
-from cinnabar.engine.models.remote.prompting import (
+from cinnabar.engine.remote.exchange import ServerAnswer, Transient, client_of, exchange, scrub
+from cinnabar.engine.remote.ledger import Budget, Ledger
+from cinnabar.engine.remote.prompting import (
     answer_room,
     body_of,
     highest_cost,
@@ -19,7 +19,7 @@ from cinnabar.engine.models.remote.prompting import (
     retry_messages,
     tokens_of,
 )
-from cinnabar.engine.models.remote.serving import MODELS, RemoteSettings, Served
+from cinnabar.engine.remote.serving import MODELS, RemoteSettings, Served
 from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from urllib.parse import urlsplit
 
-from cinnabar.engine.models.remote.ledger import Prices
+from cinnabar.engine.remote.ledger import Prices
 from cinnabar.errors import UsageError
 
 _OTHER = "openai:"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from cinnabar.engine.models.remote.ledger import Tokens
-from cinnabar.engine.models.remote.serving import RemoteSettings, Served
+from cinnabar.engine.remote.ledger import Tokens
+from cinnabar.engine.remote.serving import RemoteSettings, Served
 from cinnabar.errors import EngineFailure, NoEngine
 
 if TYPE_CHECKING:
