@@ -308,8 +308,8 @@ def _set(ranges: Ranges) -> str:
     kept: list[tuple[int, int]] = []
     for first, last in ranges:
         kept += ((a, b) for a, b in ((first, min(last, 0xD7FF)), (max(first, 0xE000), last)) if a <= b)
-    plain = "".join(rf"\x{{{a:x}}}-\x{{{b:x}}}" if a < b else rf"\x{{{a:x}}}" for a, b in kept)
-    return f"[{plain}]" if kept else r"[^\x{0}-\x{10ffff}]"
+    plain = "".join(rf"\u{{{a:x}}}-\u{{{b:x}}}" if a < b else rf"\u{{{a:x}}}" for a, b in kept)
+    return f"[{plain}]" if kept else r"[^\u{0}-\u{10ffff}]"
 
 
 class DecimalPlaces:

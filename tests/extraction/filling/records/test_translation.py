@@ -55,6 +55,12 @@ def test_a_pattern_means_what_ecma_262_says(pattern: str, found: list[str], miss
     assert direct.check("1") == []
 
 
+@pytest.mark.parametrize("draft", ["draft-04", "draft-06", "draft-07"])
+def test_a_translated_pattern_is_one_under_the_meta_schemas_of_older_drafts(draft: str) -> None:
+    schema = {"$schema": f"http://json-schema.org/{draft}/schema#", "pattern": r"^\d.[^]\u{1f600}$"}
+    assert gate(schema).check('"1ab😀"') == [] and gate(schema).check('"1a\\r"')
+
+
 def test_names_by_pattern_are_found_as_ecma_262_says() -> None:
     number = {"type": "number"}
     schema = {
