@@ -16,13 +16,13 @@ from cinnabar.engine.request import Filled, Filler, Passage, Request
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.given import told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.records.facts import FactValues
+from cinnabar.extraction.filling.records.facts import Facts, facts_of
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above, value_at
@@ -66,7 +66,7 @@ def observe(
     source = load_schema(labelled.folder / "schema.json")
     form = compile_schema(source.schema).form
     files = {labelled.folder / line["file"]: line for line in labelled.truths}
-    characters, requests = 0, list[tuple[Path, list[Chunk], FactValues, Request]]()
+    characters, requests = 0, list[tuple[Path, list[Chunk], Facts, Request]]()
     for path, read in pool.parse_many(files):
         done(1)
         if characters >= _ENOUGH_TEXT or not isinstance(read, Document):
@@ -76,8 +76,8 @@ def observe(
             continue
         passage = passage_of(read)
         characters += len(passage.text)
-        facts = FactValues.of(read, fact_fields(form))
-        requests.append((path, pieces, facts, facts.request(read.digest, form, passage)))
+        facts = facts_of(read, form)
+        requests.append((path, pieces, facts, Request(read.digest, form, passage, *told(facts.given))))
     observations: list[Observation] = []
     results = engine.fill([request for *_, request in requests])
     for (path, pieces, facts, request), result in zip(requests, results, strict=True):
@@ -146,7 +146,7 @@ def without_row(filled: Filled, pointer: str, number: int) -> Filled:
     return replace(filled, record=json.dumps(record), leaves=leaves, rows=rows)
 
 
-def _asked(signs: Mapping[str, ConfidenceFeatures], facts: FactValues) -> dict[str, ConfidenceFeatures]:
+def _asked(signs: Mapping[str, ConfidenceFeatures], facts: Facts) -> dict[str, ConfidenceFeatures]:
     """Returns the signs of the places that the model was asked for."""
     return {pointer: own for pointer, own in signs.items() if not facts.holds(pointer)}
 

@@ -16,6 +16,7 @@ from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
+from cinnabar.extraction.filling.given import Given, gather, given_by, put, told
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.filling.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
 from cinnabar.extraction.filling.records.doubts import (
@@ -27,7 +28,7 @@ from cinnabar.extraction.filling.records.doubts import (
     with_list_fate,
 )
 from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
-from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, FactValues, with_facts
+from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, Facts, demanded_refusals, facts_of
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums, without_sum_rows
 from cinnabar.extraction.filling.records.marks import with_marks
@@ -40,7 +41,6 @@ from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Ti
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above
 
@@ -238,8 +238,8 @@ def _tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | _Lon
 class _DocumentPlan:
     """A document with the path of its input, its tokens, its chunks and a request for each chunk.
 
-    `facts` are the values of its fact fields, `kept` what stays of its stored record. No model is asked for what is
-    `held` of both: a stored fact stays, and one that the changes of the schema ask for comes from the document.
+    `facts` are the values of its fact fields, `kept` what stays of its stored record. No model is asked for what both
+    have `given`: a stored fact stays, and one that the changes of the schema ask for comes from the document.
     """
 
     path: str
@@ -247,8 +247,8 @@ class _DocumentPlan:
     tokens: int
     chunks: list[Chunk]
     requests: list[Request]
-    facts: FactValues
-    held: FactValues
+    facts: Facts
+    given: tuple[Given, ...]
     kept: StoredRecord | None
 
 
@@ -261,19 +261,18 @@ def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _Long
         if isinstance(tokens, _LongDocument):
             return tokens
         pieces = chunks_for(document, job.engine, job.context, form, tokens)
-        facts = held = FactValues.of(document, fact_fields(form))
-        kept = StoredRecord.of(item.known, form, lists=len(pieces) == 1)
-        if kept is not None:
-            held = facts.beside(kept.frozen)
+        facts, kept = facts_of(document, form), StoredRecord.of(item.known, form, lists=len(pieces) == 1)
+        given = gather(() if kept is None else kept.frozen.given, facts.given)
+        known = told(given)
         requests = [
-            held.request(f"{document.digest}:{c.start}", form, passage_of(document, c.start, c.end))
+            Request(f"{document.digest}:{c.start}", form, passage_of(document, c.start, c.end), *known)
             for c in (pieces if kept is None or kept.asks else ())
         ]
     except DocumentError as error:
         return _to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:
         return _to_quarantine(item.path, document, "internal_error", _error_text(error))
-    return _DocumentPlan(item.path, document, tokens, pieces, requests, facts, held, kept)
+    return _DocumentPlan(item.path, document, tokens, pieces, requests, facts, given, kept)
 
 
 def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome | None:
@@ -290,7 +289,7 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
     try:
         answers = [result for result in results if isinstance(result, Filled)]
         filled = with_constants(form, merge(form, plan.chunks, answers))
-        filled = with_facts(form, filled, plan.held)
+        filled = put(form, filled, given_by("fact", plan.given))
         filled = with_marks(form, filled, plan.document)
         if plan.kept is None:  # the rows of a stored record stay
             filled = without_sum_rows(form, filled, text)
@@ -299,7 +298,7 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
                 filled = read_surroundings(form, filled, plan.document, locale_of(plan.document))
     except Exception as error:
         return _to_quarantine(plan.path, plan.document, "internal_error", _error_text(error))
-    return MergedRecord(plan.document, filled, plan.held)
+    return MergedRecord(plan.document, filled, plan.given)
 
 
 def _raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
@@ -335,7 +334,8 @@ def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | No
         if isinstance(error, NotAccepted) and plan.kept is not None:
             return None
         return _to_quarantine(plan.path, plan.document, "internal_error", _error_text(error))
-    return _judge_record(plan.path, plan.document, record, job, stored, plan.held)
+    refusals = demanded_refusals(plan.given, plan.facts)
+    return _judge_record(plan.path, plan.document, record, job, stored, refusals)
 
 
 def _joined(plan: _DocumentPlan, kept: StoredRecord, filled: Filled | None, job: Job) -> tuple[Record, set[str]]:
@@ -358,19 +358,19 @@ def _judge_record(
     record: Record,
     job: Job,
     stored: Collection[str],
-    facts: FactValues,
+    refusals: Mapping[str, str],
 ) -> Outcome:
     """Returns the outcome of a record: written, or quarantined as missing, invalid, empty or low in confidence.
 
     `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing,
-    and their record, which was written before, stays even if it is empty. A demanded field whose fact the schema
-    refuses sends its document to quarantine.
+    and their record, which was written before, stays even if it is empty. `refusals` are those of demanded facts, which
+    send their document to quarantine.
     """
     try:
         record = with_emptiness(record, job.compiled.form)
-        if facts.demanded_reasons:
-            detail = "; ".join(f"{at}: {reason}" for at, reason in [*facts.demanded_reasons.items()][:5])
-            return _to_quarantine(path, document, REFUSED, detail, record, tuple(facts.demanded_reasons))
+        if refusals:
+            detail = "; ".join(f"{at}: {reason}" for at, reason in [*refusals.items()][:5])
+            return _to_quarantine(path, document, REFUSED, detail, record, tuple(refusals))
         missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
         if missing and job.on_missing == "quarantine":
             detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
@@ -398,7 +398,7 @@ def _judge_record(
     return final
 
 
-def record_of(document: Document, filled: Filled, form: Form, facts: FactValues = NO_FACTS) -> Record:
+def record_of(document: Document, filled: Filled, form: Form, facts: Facts = NO_FACTS) -> Record:
     """Returns a filled form as the record of its document, with the evidence of each value.
 
     A fact field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
@@ -459,12 +459,12 @@ def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = Non
 
     None as in `_merge`.
     """
-    path, document, values = plan.path, plan.document, plan.held.values
+    path, document, facts = plan.path, plan.document, given_by("fact", plan.given)
     if failed.code == "known" and plan.kept is not None:
         return None
-    if failed.code == "known" and values:
+    if failed.code == "known" and facts:
         detail = f"the schema allows no record with the facts of this document ({failed.detail})"
-        return _to_quarantine(path, document, REFUSED, detail, record, tuple(v.place.pointer for v in values))
+        return _to_quarantine(path, document, REFUSED, detail, record, tuple(one.pointer for one in facts))
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
     return _to_quarantine(path, document, failed.code, failed.detail, record)

@@ -22,8 +22,8 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.asking import likely_right
+from cinnabar.extraction.filling.given import Given, given_by, put, told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.records.facts import NO_FACTS, FactValues, with_facts
 from cinnabar.extraction.filling.records.freezing import is_plain
 from cinnabar.extraction.filling.records.list_evidence import (
     contradicted_lists,
@@ -105,15 +105,19 @@ class Escalated:
 
 @dataclass(frozen=True, slots=True)
 class MergedRecord:
-    """A document and its record, merged from its chunks, before escalation; no model is asked for its facts.
+    """A document and its record, merged from its chunks, before escalation; no model is asked for what is `given`.
 
     refused: whether the record fails a check of its schema.
     """
 
     document: Document
     filled: Filled
-    facts: FactValues = NO_FACTS
+    given: tuple[Given, ...] = ()
     refused: bool = False
+
+    def is_fact(self, pointer: str) -> bool:
+        """Returns whether a place is a fact or an item of one."""
+        return _within(pointer, [one.pointer for one in given_by("fact", self.given)])
 
 
 def escalate(
@@ -147,7 +151,7 @@ def escalate(
             if tier.prefer_confident:
                 # A second reading that was told the first one's values is none.
                 frozen = {at: text for at, text in frozen.items() if _stands(form, lower.filled.leaves[at])}
-            frozen = _without(frozen | lower.facts.known, long)
+            frozen = _without(frozen | told(lower.given).known, long)
             asked = [(piece, NOTHING) for piece in pieces]
             if by_place:
                 asked = asked_chunks(form, lower.filled, pieces, _doubted(lower.filled, below, [*frozen, *long]))
@@ -163,7 +167,7 @@ def escalate(
         raised[at] = _Raised(read, asked, form, frozen, tier.prefer_confident, long, by_place)
         escalated.documents += 1
         unfrozen = lower.filled.leaves.keys() - frozen.keys()
-        escalated.fields += sum(1 for at in unfrozen if not lower.facts.holds(at) and not _within(at, long))
+        escalated.fields += sum(1 for at in unfrozen if not lower.is_fact(at) and not _within(at, long))
     results = iter(_answers([one.requests for one in raised.values()], tier))
     for at, one in raised.items():
         answers = [next(results) for _ in one.asked]
@@ -260,10 +264,10 @@ def _within(pointer: str, places: Collection[str]) -> bool:
 def _is_asked(form: Form, lower: MergedRecord, tier: Tier, passed: Collection[str]) -> bool:
     """Returns whether a document is escalated, though not for what is within the places that are `passed` over."""
     if not tier.prefer_confident:
-        return any(not lower.facts.holds(at) for at in _doubted(lower.filled, tier.threshold, passed))
-    leaves = {at: leaf for at, leaf in _without(lower.filled.leaves, passed).items() if not lower.facts.holds(at)}
+        return any(not lower.is_fact(at) for at in _doubted(lower.filled, tier.threshold, passed))
+    leaves = {at: leaf for at, leaf in _without(lower.filled.leaves, passed).items() if not lower.is_fact(at)}
     own = {at: leaf.confidence for at, leaf in leaves.items() if leaf.origin not in _GIVEN}
-    lists = {at: sure for at, sure in _without(lower.filled.lists, passed).items() if not lower.facts.holds(at)}
+    lists = {at: sure for at, sure in _without(lower.filled.lists, passed).items() if not lower.is_fact(at)}
     if not own and not lists:
         return False
     # A text to be worded has no confidence at all.
@@ -383,16 +387,15 @@ class _Raised:
 
     @property
     def requests(self) -> list[Request]:
-        document, facts = self.lower.document, self.lower.facts
-        counted = facts.counted_lists | set(self.long.values())
+        document, (_, counted, rows) = self.lower.document, told(self.lower.given)
         return [
             Request(
                 f"{document.digest}:{c.start}",
                 self.form,
                 replace(passage_of(document, c.start, c.end), draft=self.lower.filled.record),
                 self.frozen,
-                counted,
-                facts.rows,
+                counted.union(self.long.values()),
+                rows,
                 elsewhere,
             )
             for c, elsewhere in self.asked
@@ -428,4 +431,4 @@ class _Raised:
                 both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
             both = weighed(self.form, both, own, raised, self.frozen, kept)
             raised = with_doubted_sums(self.form, both, text)
-        return with_facts(self.form, raised, self.lower.facts)
+        return put(self.form, raised, given_by("fact", self.lower.given))

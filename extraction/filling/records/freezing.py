@@ -1,6 +1,6 @@
-"""Freezes a stored record as known values of a request, and splices the answer into the record.
+"""Gives what need not be asked of a stored record, and splices the answer into the record.
 
-Everything that need not be asked is frozen: values and absences one by one, lists with their rows. The form cannot
+Values and absences are given one by one, lists with their rows. The form cannot
 express some known values (the names of open properties, kinds of value that are not plain). There the model is asked
 for nothing, or its answer is ignored: unasked values always come from the stored record.
 """
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
+from cinnabar.engine.request import Leaf
+from cinnabar.extraction.filling.given import Given
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.strings import scalar_text
+from cinnabar.schemas.automata.strings import json_text, scalar_text
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
-from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot, walk
+from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import MISSING, above, escape, index_of, put_value, unescape, value_at
 
 #: Marks an absent property.
@@ -25,15 +26,13 @@ _OUT = object()
 
 @dataclass(slots=True)
 class Frozen:
-    """`known`, `counted` and `rows` of a request; `asked` are the places to fill, by pointer.
+    """What is given of a stored record; a list or an alternative without leaves is one of which nothing is asked.
 
     `asked` holds the places to fill because of the record itself, beside those of its schema's changes. `unnamed` are
     the properties that the form does not name: no model is asked for them, so they stay as they are.
     """
 
-    known: dict[str, str | None] = field(default_factory=dict)
-    counted: set[int] = field(default_factory=set)
-    rows: list[tuple[int, int]] = field(default_factory=list)
+    given: list[Given] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     unnamed: set[str] = field(default_factory=set)
     _holders: set[str] = field(default_factory=set)
@@ -96,19 +95,23 @@ class _FreezeWalk:
             if branch is not None and is_plain(node.branches[branch]):
                 self.visit(node.branches[branch], value, pointer, path, False)
             else:
-                self._count(node)
+                self._count(node, value, pointer)
 
     def _slot(self, node: Slot, value: Any, pointer: str, spare: bool) -> None:
         if self.frozen.asks(pointer):
             return
         if value is _OUT and spare:
-            self.frozen.known[pointer] = None
+            self._give(node, None, pointer)
             return
         text = None if value is _OUT or isinstance(value, (dict, list)) else scalar_text(value)
         if text is not None and node.accepts(text.encode()):
-            self.frozen.known[pointer] = text
+            self._give(node, text, pointer)
         else:
             self.frozen.ask(pointer)
+
+    def _give(self, node: Slot, text: str | None, pointer: str) -> None:
+        leaf = Leaf(text, 1.0, origin="known", slot=node.index)
+        self.frozen.given.append(Given.scalar(pointer, node, "stored", leaf))
 
     def _object(self, node: ObjectNode, value: Any, pointer: str, path: str, spare: bool) -> None:
         there = isinstance(value, Mapping)
@@ -122,54 +125,52 @@ class _FreezeWalk:
         unnamed = (name for name in value if name not in named) if there else ()
         self.frozen.unnamed.update(f"{pointer}/{escape(name)}" for name in unnamed)
         for rest in node.rest:
-            self._count(rest)
+            self._count(rest, _OUT, f"{pointer}/*")
 
     def _array(self, node: ArrayNode, value: Any, pointer: str, path: str) -> None:
         asked = self.changes.within(path) or self.frozen.within(pointer)
         if not isinstance(value, list):
-            self._count(node)
+            self._count(node, value, pointer)
             return
         rows = [self.record.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
         if any(sure is not None and sure < self.below for sure in (*rows, self.record.lists.get(pointer))):
             self.frozen.ask(pointer)
             return
-        inner = self._rows(node, value, pointer, path) if self.lists and value else None
-        if inner is not None:
-            frozen = self.frozen
-            frozen.known |= inner.known
-            frozen.counted |= inner.counted
-            frozen.rows += inner.rows
+        whole = self._rows(node, value, pointer, path) if self.lists and value else None
+        if whole is not None:
+            self.frozen.given.append(whole)
         elif asked and value:
             self.frozen.ask(pointer)
         else:
-            self._count(node)
+            self._count(node, value, pointer)
 
-    def _rows(self, node: ArrayNode, value: list[Any], pointer: str, path: str) -> Frozen | None:
-        """Returns the items of a list frozen one by one; None if an item has no frozen value.
+    def _rows(self, node: ArrayNode, value: list[Any], pointer: str, path: str) -> Given | None:
+        """Returns a list with its items given one by one; None if an item has no given value.
 
         Lists within an item have no rows: they are kept as they are, or asked with the whole list.
         """
         held = Frozen(asked=set(self.frozen.asked), unnamed=self.frozen.unnamed)
         inner = _FreezeWalk(self.record, self.changes, self.below, False, self.begins, held)
-        frozen, begins = inner.frozen, 0
+        frozen, begins, rows = inner.frozen, 0, dict[str, tuple[int, float]]()
         for at, item in enumerate(value):
             first = at < len(node.prefix)
             part = node.prefix[at] if first else node.item
-            count = len(frozen.known)
+            count = len(frozen.given)
             if part is not None:
                 inner.visit(part, item, f"{pointer}/{at}", f"{path}/{at if first else '*'}", False)
-            latest = islice(reversed(frozen.known.values()), len(frozen.known) - count)
-            if all(text in (None, "null") for text in latest):
+            leaves = (leaf for one in frozen.given[count:] for leaf in one.leaves.values())
+            if all(leaf.text in (None, "null") for leaf in leaves):
                 return None
             if not first:
                 begins = self.begins.get(f"{pointer}/{at}", begins)
-                frozen.rows.append((node.index, begins))
-        frozen.counted |= {part.index for part in _arrays(node)}
-        return frozen if frozen.asked == self.frozen.asked else None
+                rows[f"{pointer}/{at}"] = begins, 1.0
+        cells = {at: leaf for one in frozen.given for at, leaf in one.leaves.items()}
+        whole = Given(pointer, node, "stored", json_text(value), cells, rows)
+        return whole if frozen.asked == self.frozen.asked else None
 
-    def _count(self, node: Node) -> None:
+    def _count(self, node: Node, value: Any, pointer: str) -> None:
         """Tells the model to look for no rows here."""
-        self.frozen.counted |= {part.index for part in _arrays(node)}
+        self.frozen.given.append(Given(pointer, node, "stored", None if value is _OUT else json_text(value), {}))
 
 
 def is_plain(node: Node) -> bool:
@@ -187,10 +188,6 @@ def _beginnings(record: Record) -> dict[str, int]:
             for at in above(leaf.pointer):
                 beginnings[at] = min(start, beginnings.get(at, start))
     return beginnings
-
-
-def _arrays(node: Node) -> Iterator[ArrayNode]:
-    return (part for part in walk(node) if isinstance(part, ArrayNode))
 
 
 def splice(old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:

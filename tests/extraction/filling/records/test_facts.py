@@ -31,10 +31,11 @@ from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.filling.given import told
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, run_batch
 from cinnabar.extraction.filling.planned_models import Escalation
-from cinnabar.extraction.filling.records.facts import FactValues
+from cinnabar.extraction.filling.records.facts import facts_of
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -43,7 +44,6 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.facts import FACTS
 from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form, ObjectNode
@@ -270,8 +270,11 @@ def form_of(field: dict[str, Any]) -> Form:
 def values(fact: str, value: Any, field: dict[str, Any]) -> tuple[str, list[str]]:
     document = parse(b"some words", "a.txt")
     document = Document(**{n: getattr(document, n) for n in document.__slots__} | {"facts": {fact: Fact(value)}})
-    (found,) = FactValues.of(document, fact_fields(form_of(bound(fact, **field)))).values
-    return found.state, list(found.texts)
+    (found,) = facts_of(document, form_of(bound(fact, **field))).given
+    leaves = [*found.leaves.values()]
+    missing, given = any(leaf.missing for leaf in leaves), any(leaf.text not in (None, "null") for leaf in leaves)
+    texts = [leaf.text for leaf in leaves if given and not missing and leaf.text is not None]
+    return "missing" if missing else "given" if given else "absent", texts
 
 
 @pytest.mark.parametrize(
@@ -473,8 +476,8 @@ def test_a_list_without_values_is_not_asked_either() -> None:
     form = compile_schema(of(name=TEXT, cc=bound("mail.cc.address", type="array", items={"type": "string"}))).form
     found = read(mail()).found
     assert isinstance(found, Document)
-    facts = FactValues.of(found, fact_fields(form))
-    wire = Wire(form, facts.known, facts.counted_lists)
+    known, counted, _ = told(facts_of(found, form).given)
+    wire = Wire(form, known, counted)
     assert wire.schema is not None and set(wire.schema["properties"]) == {"name"}
 
 

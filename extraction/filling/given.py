@@ -1,0 +1,123 @@
+"""Values that are given beside what a model reads: their order, and their way into a request and into a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from cinnabar.engine.request import Filled, Leaf
+from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
+from cinnabar.schemas.pointers import MISSING, above, put_value, value_at
+
+Giver = Literal["fact", "stored"]
+#: Who gives values. Of two for one place that of the later giver here counts, and of one giver's the later value.
+GIVERS: tuple[Giver, ...] = ("fact", "stored")
+_NOTHING = (None, "null")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value for one place of a record: a scalar, or a whole list.
+
+    `node` is the place of the form. `text` is the JSON text of the value, None if the record leaves it out. `leaves`
+    has the scalar or the cells of the list, each with its own text, spans and origin; `rows` and `lists` are those of a
+    list, as in a filled form.
+    """
+
+    pointer: str
+    node: Node
+    giver: Giver
+    text: str | None
+    leaves: Mapping[str, Leaf]
+    rows: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    lists: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def scalar(cls, pointer: str, slot: Slot, giver: Giver, leaf: Leaf) -> Given:
+        """Returns a scalar with this leaf."""
+        return cls(pointer, slot, giver, leaf.text, {pointer: leaf})
+
+    @property
+    def rank(self) -> int:
+        """Returns the place of its giver among all."""
+        return GIVERS.index(self.giver)
+
+
+class Told(NamedTuple):
+    """What a request tells of given values: its `known`, `counted` and `rows`."""
+
+    known: dict[str, str | None]
+    counted: frozenset[int]
+    rows: tuple[tuple[int, int], ...]
+
+
+def gather(*given: Iterable[Given]) -> tuple[Given, ...]:
+    """Returns values in their order, without those of places for which a later giver has one."""
+    every = [*chain(*given)]
+    highest: dict[str, int] = {}
+    for one in every:
+        highest[one.pointer] = max(one.rank, highest.get(one.pointer, -1))
+    return tuple(one for one in every if all(highest.get(at, -1) <= one.rank for at in above(one.pointer)))
+
+
+def given_by(giver: Giver, given: Iterable[Given]) -> tuple[Given, ...]:
+    """Returns the values of one giver."""
+    return tuple(one for one in given if one.giver == giver)
+
+
+def told(given: Iterable[Given]) -> Told:
+    """Returns what a request tells of these values, so that a model reads what is left beside them."""
+    known, counted = dict[str, str | None](), set[int]()
+    rows: list[tuple[int, int]] = []
+    for one in given:
+        known |= {at: leaf.text for at, leaf in one.leaves.items()}
+        counted |= {part.index for part in walk(one.node) if isinstance(part, ArrayNode)}
+        if isinstance(one.node, ArrayNode):
+            rows += [(one.node.index, begin) for begin, _ in one.rows.values()]
+    return Told(known, frozenset(counted), tuple(rows))
+
+
+def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
+    """Returns a filled form with these values; facts and lists stand behind what was read.
+
+    A scalar is put where the form has a leaf. Raises NotAccepted if the form has no place for a value.
+    """
+    whole = {one.pointer for one in given if one.giver == "fact" or not isinstance(one.node, Slot)}
+    leaves = {at: leaf for at, leaf in filled.leaves.items() if whole.isdisjoint(above(at))}
+    rows = {at: row for at, row in filled.rows.items() if whole.isdisjoint(above(at))}
+    lists = {at: sure for at, sure in filled.lists.items() if whole.isdisjoint(above(at))}
+    record, changed = parse(filled.record), False
+    for one in given:
+        text = one.text
+        if isinstance(one.node, Slot):
+            if one.pointer not in filled.leaves:
+                continue
+            leaves[one.pointer] = leaf = _leaf(one.leaves[one.pointer], filled.leaves[one.pointer])
+            text = leaf.text
+        changed |= put_value(record, one.pointer, MISSING if text is None else parse(text))
+        if not isinstance(one.node, Slot):
+            leaves |= one.leaves
+            rows |= one.rows
+            lists |= one.lists if isinstance(value_at(record, one.pointer), list) else {}
+    text = fit(form, record) if changed else filled.record
+    return replace(filled, record=text, leaves=leaves, rows=rows, lists=lists)
+
+
+def _leaf(given: Leaf, own: Leaf) -> Leaf:
+    """Returns a given leaf in place of a record's own; an absence is spelled as it is there.
+
+    The schema may demand a value all the same, in an object that has others: then that is made up.
+    """
+    if given.text in _NOTHING and own.text not in _NOTHING:
+        return made_up(own.text, own.slot)
+    text = own.text if given.text in _NOTHING else given.text
+    return replace(given, text=text, demanded=given.demanded or own.demanded)
+
+
+def made_up(text: str | None, slot: int) -> Leaf:
+    """Returns the leaf of a demanded value that the document does not have."""
+    return Leaf(text, 0.0, (), "minimal", missing=True, slot=slot, demanded=True)
