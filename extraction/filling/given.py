@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.automata.strings import parse
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
 from cinnabar.schemas.pointers import MISSING, above, put_value, value_at
 
-Giver = Literal["fact", "stored"]
+Giver = Literal["box", "constant", "fact", "stored"]
 #: Who gives values. Of two for one place that of the later giver here counts, and of one giver's the later value.
-GIVERS: tuple[Giver, ...] = ("fact", "stored")
+GIVERS: tuple[Giver, ...] = ("box", "constant", "fact", "stored")
+#: Those of whose values a request tells; the record of its answer has them.
+TOLD: frozenset[Giver] = frozenset(("fact", "stored"))
+#: Those whose values give way where the schema refuses them.
+YIELDING: frozenset[Giver] = frozenset(("box",))
 _NOTHING = (None, "null")
 
 
@@ -73,7 +77,7 @@ def told(given: Iterable[Given]) -> Told:
     """Returns what a request tells of these values, so that a model reads what is left beside them."""
     known, counted = dict[str, str | None](), set[int]()
     rows: list[tuple[int, int]] = []
-    for one in given:
+    for one in (one for one in given if one.giver in TOLD):
         known |= {at: leaf.text for at, leaf in one.leaves.items()}
         counted |= {part.index for part in walk(one.node) if isinstance(part, ArrayNode)}
         if isinstance(one.node, ArrayNode):
@@ -84,8 +88,23 @@ def told(given: Iterable[Given]) -> Told:
 def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
     """Returns a filled form with these values; facts and lists stand behind what was read.
 
-    A scalar is put where the form has a leaf. Raises NotAccepted if the form has no place for a value.
+    A scalar is put where the form has a leaf, and a value that yields where the schema allows it. Raises NotAccepted if
+    the form has no place for another value.
     """
+    yielding = [one for one in given if one.giver in YIELDING]
+    filled = _put(form, filled, [one for one in given if one.giver not in YIELDING], fit) or filled
+    if not yielding or (whole := _put(form, filled, yielding, accept)) is not None:
+        return whole if yielding else filled
+    # What is given for one place may be against the schema; the others keep theirs.
+    for one in yielding:
+        filled = _put(form, filled, [one], accept) or filled
+    return filled
+
+
+def _put(
+    form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Form, Any], str | None]
+) -> Filled | None:
+    """Returns a filled form with these values; None if its changed record cannot be written."""
     whole = {one.pointer for one in given if one.giver == "fact" or not isinstance(one.node, Slot)}
     leaves = {at: leaf for at, leaf in filled.leaves.items() if whole.isdisjoint(above(at))}
     rows = {at: row for at, row in filled.rows.items() if whole.isdisjoint(above(at))}
@@ -96,28 +115,41 @@ def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
         if isinstance(one.node, Slot):
             if one.pointer not in filled.leaves:
                 continue
-            leaves[one.pointer] = leaf = _leaf(one.leaves[one.pointer], filled.leaves[one.pointer])
+            own, leaf = filled.leaves[one.pointer], one.leaves[one.pointer]
+            leaf = _as_told(leaf, own) if one.giver in TOLD else leaf
+            leaves[one.pointer] = leaf = replace(leaf, demanded=leaf.demanded or own.demanded)
             text = leaf.text
         changed |= put_value(record, one.pointer, MISSING if text is None else parse(text))
         if not isinstance(one.node, Slot):
             leaves |= one.leaves
             rows |= one.rows
             lists |= one.lists if isinstance(value_at(record, one.pointer), list) else {}
-    text = fit(form, record) if changed else filled.record
-    return replace(filled, record=text, leaves=leaves, rows=rows, lists=lists)
+    written = write(form, record) if changed else filled.record
+    return None if written is None else replace(filled, record=written, leaves=leaves, rows=rows, lists=lists)
 
 
-def _leaf(given: Leaf, own: Leaf) -> Leaf:
-    """Returns a given leaf in place of a record's own; an absence is spelled as it is there.
+def _as_told(given: Leaf, own: Leaf) -> Leaf:
+    """Returns a told leaf as the record has it: an absence is null or left out.
 
     The schema may demand a value all the same, in an object that has others: then that is made up.
     """
     if given.text in _NOTHING and own.text not in _NOTHING:
         return made_up(own.text, own.slot)
-    text = own.text if given.text in _NOTHING else given.text
-    return replace(given, text=text, demanded=given.demanded or own.demanded)
+    return replace(given, text=own.text) if given.text in _NOTHING else given
 
 
 def made_up(text: str | None, slot: int) -> Leaf:
     """Returns the leaf of a demanded value that the document does not have."""
     return Leaf(text, 0.0, (), "minimal", missing=True, slot=slot, demanded=True)
+
+
+def constants_of(form: Form, filled: Filled) -> list[Given]:
+    """Returns the constants of a record that are no facts: certain, never missing, and without evidence."""
+    return [
+        Given.scalar(
+            pointer, form.slots[leaf.slot], "constant",
+            replace(leaf, confidence=1.0, spans=(), origin="known", missing=False),
+        )
+        for pointer, leaf in filled.leaves.items()
+        if leaf.slot in form.constants and leaf.text == form.slots[leaf.slot].options[0] and leaf.origin != "fact"
+    ]  # fmt: skip

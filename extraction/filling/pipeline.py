@@ -16,13 +16,12 @@ from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
-from cinnabar.extraction.filling.given import Given, gather, given_by, put, told
+from cinnabar.extraction.filling.given import Given, constants_of, gather, given_by, put, told
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.filling.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
 from cinnabar.extraction.filling.records.doubts import (
     ambiguities,
     notes_of,
-    with_constants,
     with_emptiness,
     with_fate,
     with_list_fate,
@@ -31,7 +30,7 @@ from cinnabar.extraction.filling.records.evidence import chance_of_reading, evid
 from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, Facts, demanded_refusals, facts_of
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums, without_sum_rows
-from cinnabar.extraction.filling.records.marks import with_marks
+from cinnabar.extraction.filling.records.marks import boxes_of
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
@@ -288,9 +287,10 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
         return _judge(plan, None, job)
     try:
         answers = [result for result in results if isinstance(result, Filled)]
-        filled = with_constants(form, merge(form, plan.chunks, answers))
-        filled = put(form, filled, given_by("fact", plan.given))
-        filled = with_marks(form, filled, plan.document)
+        filled = put(form, merge(form, plan.chunks, answers), given_by("fact", plan.given))
+        filled = put(form, filled, constants_of(form, filled))
+        every = gather(plan.given, constants_of(form, filled), boxes_of(form, filled, plan.document))
+        filled = put(form, filled, given_by("box", every))
         if plan.kept is None:  # the rows of a stored record stay
             filled = without_sum_rows(form, filled, text)
             filled = with_doubted_sums(form, filled, text)
@@ -405,7 +405,7 @@ def record_of(document: Document, filled: Filled, form: Form, facts: Facts = NO_
     """
     leaves = []
     locale = locale_of(document)
-    filled = read_surroundings(form, with_constants(form, filled), document, locale)
+    filled = read_surroundings(form, filled, document, locale)
     columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
     for pointer, leaf in filled.leaves.items():
         region = row_region(pointer, filled.rows, len(document.text))

@@ -22,7 +22,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.asking import likely_right
-from cinnabar.extraction.filling.given import Given, given_by, put, told
+from cinnabar.extraction.filling.given import Given, constants_of, given_by, put, told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.freezing import is_plain
 from cinnabar.extraction.filling.records.list_evidence import (
@@ -431,4 +431,5 @@ class _Raised:
                 both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
             both = weighed(self.form, both, own, raised, self.frozen, kept)
             raised = with_doubted_sums(self.form, both, text)
-        return put(self.form, raised, given_by("fact", self.lower.given))
+        raised = put(self.form, raised, given_by("fact", self.lower.given))
+        return put(self.form, raised, constants_of(self.form, raised))

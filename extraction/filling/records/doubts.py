@@ -169,13 +169,3 @@ def with_fate(outcome: Outcome, on_empty: OnEmpty) -> Outcome:
     if on_empty == "skip":
         return Outcome(outcome.path, "skipped", EMPTY_RECORD, _DETAIL, outcome.digest, schema=outcome.schema)
     return replace(outcome, status="quarantined", code=EMPTY_RECORD, detail=_DETAIL)
-
-
-def with_constants(form: Form, filled: Filled) -> Filled:
-    """Returns the record with its constants as known: certain, never missing, and without evidence."""
-    known = {
-        pointer: replace(leaf, confidence=1.0, spans=(), origin="known", missing=False)
-        for pointer, leaf in filled.leaves.items()
-        if leaf.slot in form.constants and leaf.text == form.slots[leaf.slot].options[0] and leaf.origin != "fact"
-    }
-    return replace(filled, leaves={**filled.leaves, **known}) if known else filled

@@ -20,10 +20,10 @@ import numpy as np
 from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_of
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.schemas.automata.strings import json_text, parse
-from cinnabar.schemas.form.fitting import accept
+from cinnabar.extraction.filling.given import Given, made_up
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape, lies_within, put_value
+from cinnabar.schemas.pointers import escape, lies_within, value_at
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The confidence of a value from a box, and of a null from one in doubt: their shares of right ones in `bench.marks`.
@@ -73,66 +73,51 @@ class _MarkedField:
         return self.array is None and set(self.slot.options) == {"true", "false"}
 
 
-def with_marks(form: Form, filled: Filled, document: Document) -> Filled:
-    """Returns a record whose boolean fields and choices have the states of the document's boxes.
-
-    Fields within lists and alternatives, and those that are known or facts, stay. So does the record if its schema does
-    not allow what the boxes say.
-    """
+def boxes_of(form: Form, filled: Filled, document: Document) -> list[Given]:
+    """Returns what the document's boxes say of boolean fields and choices outside of lists and alternatives."""
     fields = list(_marked_fields(form.root, "", False))
     if not fields or len(document.text) > _MOST_TEXT:
-        return filled
+        return []
     told = _told(fields, [one for one in marks_in(document.text) if one.label.strip() and _is_seen(document, one)])
     asked = {one.pointer: one for one in fields}
-    if (whole := _written(form, filled, asked, told)) is not None:
-        return whole
-    # What the boxes say of one field may be against the schema; the others keep theirs.
-    for pointer, own in told.items():
-        filled = _written(form, filled, asked, {pointer: own}) or filled
-    return filled
+    given = (_given(asked[pointer], own, filled) for pointer, own in told.items())
+    return [one for one in given if one is not None]
 
 
-def _written(
-    form: Form, filled: Filled, asked: Mapping[str, _MarkedField], told: Mapping[str, _Told | _Ticked]
-) -> Filled | None:
-    """Returns the record with what boxes say of its fields; None if its schema does not allow that."""
-    leaves, rows, lists = dict(filled.leaves), dict(filled.rows), dict(filled.lists)
-    record = parse(filled.record)
-    for pointer, own in told.items():
-        under = [at for at in leaves if lies_within(at, pointer)]
-        if any(leaves[at].origin in ("known", "fact") for at in under):
-            continue
-        one = asked[pointer]
-        if isinstance(own, _Ticked):
-            assert one.array is not None, "only lists have several options"
-            if len(own.options) < one.array.min_items and not (one.optional or one.array.nullable):
-                leaves |= {at: replace(leaves[at], spans=(), missing=True, demanded=True) for at in under}
-                continue
-            for at in under:
-                del leaves[at]
-                rows.pop(at, None)
-            for number, (text, spans) in enumerate(own.options):
-                sure = BOX_CONFIDENCE
-                leaves[f"{pointer}/{number}"] = Leaf(text, sure, spans, posterior=sure, slot=one.slot.index)
-                rows[f"{pointer}/{number}"] = spans[0][0], BOX_CONFIDENCE
-            lists[pointer] = BOX_CONFIDENCE if own.sure else DOUBTFUL_BOXES_CONFIDENCE
-            put_value(record, pointer, [parse(text) for text, _ in own.options])
-        elif (leaf := leaves.get(pointer)) is not None:
-            leaves[pointer] = new = _leaf(one, own, leaf)
-            put_value(record, pointer, *([] if new.text is None else [parse(new.text)]))
-    fitting = accept(form, record)
-    return None if fitting is None else replace(filled, record=fitting, leaves=leaves, rows=rows, lists=lists)
+def _given(asked: _MarkedField, told: _Told | _Ticked, filled: Filled) -> Given | None:
+    """Returns what boxes say of a field; None if the record does not have it."""
+    pointer = asked.pointer
+    if not isinstance(told, _Ticked):
+        own = filled.leaves.get(pointer)
+        return None if own is None else Given.scalar(pointer, asked.slot, "box", _leaf(asked, told, own))
+    assert asked.array is not None, "only lists have several options"
+    if len(told.options) < asked.array.min_items and not (asked.optional or asked.array.nullable):
+        under = {at: leaf for at, leaf in filled.leaves.items() if lies_within(at, pointer)}
+        cells = {at: replace(leaf, spans=(), missing=True, demanded=True) for at, leaf in under.items()}
+        rows = {at: row for at, row in filled.rows.items() if lies_within(at, pointer)}
+        lists = {at: sure for at, sure in filled.lists.items() if lies_within(at, pointer)}
+        if not cells:
+            return None
+        text = json_text(value_at(filled.value, pointer))
+        return Given(pointer, asked.array, "box", text, cells, rows, lists)
+    cells, rows = dict[str, Leaf](), dict[str, tuple[int, float]]()
+    for number, (text, spans) in enumerate(told.options):
+        sure = BOX_CONFIDENCE
+        cells[f"{pointer}/{number}"] = Leaf(text, sure, spans, posterior=sure, slot=asked.slot.index)
+        rows[f"{pointer}/{number}"] = spans[0][0], BOX_CONFIDENCE
+    lists = {pointer: BOX_CONFIDENCE if told.sure else DOUBTFUL_BOXES_CONFIDENCE}
+    return Given(pointer, asked.array, "box", f"[{','.join(text for text, _ in told.options)}]", cells, rows, lists)
 
 
 def _leaf(asked: _MarkedField, told: _Told, own: Leaf) -> Leaf:
     slot, (value, spans) = asked.slot, told
     if value is not None:
-        return Leaf(value, BOX_CONFIDENCE, spans, posterior=BOX_CONFIDENCE, slot=slot.index, demanded=own.demanded)
+        return Leaf(value, BOX_CONFIDENCE, spans, posterior=BOX_CONFIDENCE, slot=slot.index)
     if slot.nullable or asked.optional:
         text = "null" if slot.nullable else None
         doubt = DOUBTFUL_BOX_CONFIDENCE
-        return Leaf(text, doubt, (), "absent", absence=doubt, slot=slot.index, demanded=own.demanded)
-    return Leaf(own.text, 0.0, (), "minimal", missing=True, slot=slot.index, demanded=True)
+        return Leaf(text, doubt, (), "absent", absence=doubt, slot=slot.index)
+    return made_up(own.text, slot.index)
 
 
 def _marked_fields(node: Node, pointer: str, optional: bool) -> Iterator[_MarkedField]:

@@ -43,7 +43,7 @@ def filled(record: dict[str, Any], **leaves: str | None) -> Filled:
 
 
 def test_givers_stand_in_one_order() -> None:
-    assert GIVERS == ("fact", "stored")
+    assert GIVERS == ("box", "constant", "fact", "stored")
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,8 @@ def test_givers_stand_in_one_order() -> None:
         ([one("fact", '"f"'), one("stored", '"s"', "/seller/city")], ["f", "s"]),
         ([several("fact", "f"), several("stored", "s")], [["s"]]),
         ([several("stored", "s"), one("fact", '"f"')], [["s"], "f"]),
+        ([one("fact", None), one("constant", '"c"'), one("box", '"b"')], [None]),
+        ([one("box", '"b"'), one("constant", '"c"')], ["c"]),
     ],
 )
 def test_of_two_values_for_one_place_that_of_the_later_giver_is_left(given: list[Given], left: list[Any]) -> None:
@@ -76,6 +78,7 @@ def test_a_request_tells_cells_one_by_one_and_counts_the_lists_that_are_given() 
     assert known == {"/name": None, "/cc/0": '"a"', "/cc/1": '"b"'}
     assert counted == {array.index} and rows == ((array.index, 0), (array.index, 7))
     assert told([Given("/cc", array, "stored", "null", {})]) == ({}, {array.index}, ())
+    assert told([one("box", '"b"'), one("constant", '"c"')]) == ({}, set(), ())
 
 
 def test_a_list_is_put_whole_with_its_cells_rows_and_certainty() -> None:
