@@ -13,11 +13,11 @@ from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
 from cinnabar.schemas.pointers import MISSING, above, put_value, value_at
 
-Giver = Literal["box", "constant", "fact", "stored"]
+Giver = Literal["sure", "box", "constant", "fact", "stored"]
 #: Who gives values. Of two for one place that of the later giver here counts, and of one giver's the later value.
-GIVERS: tuple[Giver, ...] = ("box", "constant", "fact", "stored")
+GIVERS: tuple[Giver, ...] = ("sure", "box", "constant", "fact", "stored")
 #: Those of whose values a request tells; the record of its answer has them.
-TOLD: frozenset[Giver] = frozenset(("fact", "stored"))
+TOLD: frozenset[Giver] = frozenset(("sure", "fact", "stored"))
 #: Those whose values give way where the schema refuses them.
 YIELDING: frozenset[Giver] = frozenset(("box",))
 _NOTHING = (None, "null")
@@ -28,8 +28,8 @@ class Given:
     """A value for one place of a record: a scalar, or a whole list.
 
     `node` is the place of the form. `text` is the JSON text of the value, None if the record leaves it out. `leaves`
-    has the scalar or the cells of the list, each with its own text, spans and origin; `rows` and `lists` are those of a
-    list, as in a filled form.
+    has the scalar or the cells of the list, each with its own text, spans and origin. `rows` and `lists` are those of a
+    list, or those around a scalar in one, as in a filled form.
     """
 
     pointer: str
@@ -119,6 +119,8 @@ def _put(
             leaf = _as_told(leaf, own) if one.giver in TOLD else leaf
             leaves[one.pointer] = leaf = replace(leaf, demanded=leaf.demanded or own.demanded)
             text = leaf.text
+            rows |= {at: row for at, row in one.rows.items() if at in rows}
+            lists |= one.lists
         changed |= put_value(record, one.pointer, MISSING if text is None else parse(text))
         if not isinstance(one.node, Slot):
             leaves |= one.leaves

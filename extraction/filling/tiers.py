@@ -8,11 +8,9 @@ doubt. A list too long for the model stays.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, TypeVar
 
 from cinnabar.engine.engine import Engine
@@ -22,9 +20,8 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.asking import likely_right
-from cinnabar.extraction.filling.given import Given, constants_of, given_by, put, told
+from cinnabar.extraction.filling.given import Given, Told, constants_of, given_by, put, told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.records.freezing import is_plain
 from cinnabar.extraction.filling.records.list_evidence import (
     contradicted_lists,
     settled_lists,
@@ -34,11 +31,12 @@ from cinnabar.extraction.filling.records.list_evidence import (
     without_sum_rows,
 )
 from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
+from cinnabar.extraction.filling.records.sure_values import is_unsure, sure_values
 from cinnabar.extraction.filling.records.weighing import weighed
 from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
-from cinnabar.schemas.form.fitting import branch_of, walk_lists
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import above, escape, lies_within
+from cinnabar.schemas.form.fitting import walk_lists
+from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import lies_within
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The mean confidence below which a model does not know a kind of document, and one that no value has.
@@ -147,14 +145,15 @@ def escalate(
                 pieces = chunks_for(lower.document, filler, min(context or SHORT_CHUNK, SHORT_CHUNK), form)
             # What the first model does not know as a whole is asked as a whole.
             below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.doubted_below
-            frozen = freeze_sure(form, lower.filled, below, lists=len(pieces) == 1)
-            if tier.prefer_confident:
-                # A second reading that was told the first one's values is none.
-                frozen = {at: text for at, text in frozen.items() if _stands(form, lower.filled.leaves[at])}
-            frozen = _without(frozen | told(lower.given).known, long)
+            sure = sure_values(form, lower.filled, below, lists=len(pieces) == 1)
+            # A second reading that was told the first one's values is none.
+            sure = [one for one in sure if not tier.prefer_confident or _stands(form, lower.filled.leaves[one.pointer])]
+            sure = [one for one in sure if not _within(one.pointer, long)]
+            known, counted, rows = told([*sure, *lower.given])
+            known = _without(known, long)
             asked = [(piece, NOTHING) for piece in pieces]
             if by_place:
-                asked = asked_chunks(form, lower.filled, pieces, _doubted(lower.filled, below, [*frozen, *long]))
+                asked = asked_chunks(form, lower.filled, pieces, _doubted(lower.filled, below, [*known, *long]))
             if not asked:
                 continue
         except UsageError as error:
@@ -164,10 +163,11 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        raised[at] = _Raised(read, asked, form, frozen, tier.prefer_confident, long, by_place)
+        beside = Told(known, counted.union(long.values()), rows)
+        raised[at] = _Raised(read, asked, form, sure, beside, tier.prefer_confident, long, by_place)
         escalated.documents += 1
-        unfrozen = lower.filled.leaves.keys() - frozen.keys()
-        escalated.fields += sum(1 for at in unfrozen if not lower.is_fact(at) and not _within(at, long))
+        left = lower.filled.leaves.keys() - known.keys()
+        escalated.fields += sum(1 for at in left if not lower.is_fact(at) and not _within(at, long))
     results = iter(_answers([one.requests for one in raised.values()], tier))
     for at, one in raised.items():
         answers = [next(results) for _ in one.asked]
@@ -195,23 +195,17 @@ def _answers(requests: Sequence[Sequence[Request]], tier: Tier) -> list[Result]:
 
 def _asked_again(requests: Sequence[Request], answers: Sequence[Result], filler: Filler) -> list[Result]:
     """Returns the answers with what the model doubts as it reads that beside its surer values, which it is told."""
-    doubted = dict[int, Request]()
+    doubted, surer = dict[int, Request](), dict[int, list[Given]]()
     for at, (request, answer) in enumerate(zip(requests, answers, strict=True)):
         if isinstance(answer, Filled):
-            known = {**request.known, **freeze_sure(request.form, answer, ASKED_AGAIN)}
+            surer[at] = sure_values(request.form, answer, ASKED_AGAIN)
+            known = {**request.known, **told(surer[at]).known}
             if not answer.leaves.keys() <= known.keys():
                 doubted[at] = replace(request, known=known)
     made = [*answers]
     for (at, request), second in zip(doubted.items(), filler.fill([*doubted.values()]), strict=True):
-        first = answers[at]
-        if isinstance(first, Filled) and isinstance(second, Filled):
-            places = {above_it for place in request.known for above_it in above(place)}
-            made[at] = replace(
-                second,
-                leaves={**second.leaves, **{at: own for at, own in first.leaves.items() if at in request.known}},
-                rows={**second.rows, **{at: own for at, own in first.rows.items() if at in places}},
-                lists={**second.lists, **{at: own for at, own in first.lists.items() if at in places}},
-            )
+        if isinstance(second, Filled):
+            made[at] = put(request.form, second, surer[at])
     return made
 
 
@@ -234,13 +228,6 @@ def is_unknown(filled: Filled) -> bool:
     """Returns whether a model seems not to know the kind of a document: its values are doubtful on the whole."""
     own = [leaf.confidence for leaf in filled.leaves.values() if leaf.origin not in ("known", "fact", "default")]
     return bool(own) and sum(own) / len(own) < KNOWN_KIND
-
-
-def freeze_sure(form: Form, filled: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
-    """Returns the sure values by pointer, in the form of `Request.known`; values in lists only with `lists`."""
-    walk = _SureWalk(filled, below, lists, sorted(filled.leaves))
-    walk.visit(form.root, filled.value, "")
-    return walk.frozen
 
 
 def long_lists(form: Form, record: Any, longest: int) -> dict[str, int]:
@@ -283,7 +270,7 @@ def _tells_places(form: Form, filled: Filled) -> bool:
 
 def _doubted(filled: Filled, below: float, passed: Collection[str]) -> list[str]:
     """Returns the pointers of the values, rows and lists in doubt, but within the places that are `passed` over."""
-    doubted = [at for at, leaf in filled.leaves.items() if _unsure(leaf, below)]
+    doubted = [at for at, leaf in filled.leaves.items() if is_unsure(leaf, below)]
     doubted += [at for at, (_, chance) in filled.rows.items() if chance < below]
     doubted += [at for at, sure in filled.lists.items() if sure < below]
     return [at for at in doubted if not _within(at, passed)]
@@ -295,114 +282,43 @@ def _answered(result: Filled, elsewhere: frozenset[str]) -> Filled:
     return replace(result, leaves=leaves, rows=rows, lists=_without(result.lists, elsewhere))
 
 
-def _unsure(leaf: Leaf, below: float) -> bool:
-    return leaf.missing or leaf.confidence < below
-
-
 def _internal(lower: MergedRecord, error: Exception) -> Failed:
     """Returns the failure for an internal error with one document; other documents go on."""
     return Failed(lower.filled.id, "internal_error", f"{type(error).__name__}: {error}"[:2000])
 
 
-@dataclass(slots=True)
-class _SureWalk:
-    """Walks a record along its form and freezes sure values; `pointers` are those of its leaves, sorted."""
-
-    filled: Filled
-    below: float
-    lists: bool
-    pointers: list[str]
-    frozen: dict[str, str | None] = field(default_factory=dict)
-
-    def visit(self, node: Node, value: Any, pointer: str) -> None:
-        """Freezes the sure values at this place."""
-        if isinstance(node, Slot):
-            leaf = self.filled.leaves.get(pointer)
-            if leaf is not None and leaf.text is not None and not _unsure(leaf, self.below):
-                self.frozen[pointer] = leaf.text
-        elif isinstance(node, ObjectNode):
-            if not isinstance(value, Mapping):
-                self._close(pointer)
-                return
-            for place in node.properties:
-                below = f"{pointer}/{escape(place.name)}"
-                if place.name in value:
-                    self.visit(place.node, value[place.name], below)
-                elif isinstance(place.node, (Slot, ObjectNode)):
-                    self._close(below)
-        elif isinstance(node, ChoiceNode):
-            branch = None if value is None else branch_of(node, value)
-            if branch is not None and self._all_sure(pointer) and is_plain(node.branches[branch]):
-                self.visit(node.branches[branch], value, pointer)
-        elif isinstance(value, list) and value and self.lists:
-            self._list(node, value, pointer)
-
-    def _list(self, node: ArrayNode, value: list[Any], pointer: str) -> None:
-        """Freezes the sure values of a list if it is surely complete, all its items are sure and each has a value."""
-        if self.filled.lists.get(pointer, 1.0) < self.below:
-            return
-        rows = [self.filled.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
-        if any(row is None or row[1] < self.below for row in rows):
-            return
-        inner = _SureWalk(self.filled, self.below, self.lists, self.pointers)
-        for at, item in enumerate(value):
-            part = node.prefix[at] if at < len(node.prefix) else node.item
-            held = len(inner.frozen)
-            if part is not None:
-                inner.visit(part, item, f"{pointer}/{at}")
-            latest = islice(reversed(inner.frozen.values()), len(inner.frozen) - held)
-            if not any(text is not None for text in latest):
-                return
-        self.frozen |= inner.frozen
-
-    def _close(self, pointer: str) -> None:
-        """Freezes an absent place if all leaves below it are sure."""
-        if self._all_sure(pointer):
-            self.frozen |= dict.fromkeys(self._below(pointer))
-
-    def _all_sure(self, pointer: str) -> bool:
-        return all(not _unsure(self.filled.leaves[at], self.below) for at in self._below(pointer))
-
-    def _below(self, pointer: str) -> list[str]:
-        below = [pointer] if pointer in self.filled.leaves else []
-        begin = f"{pointer}/"
-        for at in range(bisect_left(self.pointers, begin), len(self.pointers)):
-            if not self.pointers[at].startswith(begin):
-                break
-            below.append(self.pointers[at])
-        return below
-
-
 @dataclass(frozen=True, slots=True)
 class _Raised:
-    """An escalated document with its chunks and frozen values; partial: whether other chunks may not be asked."""
+    """An escalated document with its chunks, its sure values, and what its requests tell of these and of given ones.
+
+    partial: whether other chunks may not be asked.
+    """
 
     lower: MergedRecord
     asked: Sequence[AskedChunk]
     form: Form
-    frozen: dict[str, str | None]
+    sure: Sequence[Given]
+    beside: Told
     prefer_confident: bool
     long: Mapping[str, int]
     partial: bool
 
     @property
     def requests(self) -> list[Request]:
-        document, (_, counted, rows) = self.lower.document, told(self.lower.given)
+        document = self.lower.document
         return [
             Request(
                 f"{document.digest}:{c.start}",
                 self.form,
                 replace(passage_of(document, c.start, c.end), draft=self.lower.filled.record),
-                self.frozen,
-                counted.union(self.long.values()),
-                rows,
+                *self.beside,
                 elsewhere,
             )
             for c, elsewhere in self.asked
         ]
 
     def merge(self, results: Sequence[Result]) -> Result:
-        """Returns the record of the answers; frozen values keep the cheap model's evidence and confidence."""
+        """Returns the record of the answers; sure values keep the cheap model's evidence and confidence."""
         failed = next((result for result in results if isinstance(result, Failed)), None)
         if failed is not None:
             return replace(self.lower.filled, alone=True) if self.prefer_confident else failed
@@ -410,16 +326,8 @@ class _Raised:
         answers = zip((r for r in results if isinstance(r, Filled)), self.asked, strict=True)
         filled = merge(self.form, chunks, [_answered(result, elsewhere) for result, (_, elsewhere) in answers])
         own, text = self.lower.filled, self.lower.document.text
-        leaves = {
-            at: own.leaves[at] if at in self.frozen and at in own.leaves else leaf
-            for at, leaf in filled.leaves.items()
-        }
-        places = {at for key in self.frozen for at in above(key)}
-        pinned = {at for at in own.rows if at in places}
-        rows = {at: own.rows[at] if at in pinned else place for at, place in filled.rows.items()}
-        lists = dict(filled.lists) | {at: sure for at, sure in own.lists.items() if at in places}
-        raised = replace(filled, leaves=leaves, rows=rows, lists=lists, steps=own.steps, reopened=own.reopened)
-        raised = without_sum_rows(self.form, with_placed_numbers(self.form, raised, text, self.frozen), text)
+        raised = put(self.form, replace(filled, steps=own.steps, reopened=own.reopened), self.sure)
+        raised = without_sum_rows(self.form, with_placed_numbers(self.form, raised, text, self.beside.known), text)
         if self.prefer_confident:
             # Nobody asked for the long lists, so the record has its own ones.
             own = _unsure_of_worded(self.form, own)
@@ -429,7 +337,7 @@ class _Raised:
             both = prefer_confident_record(self.form, own, raised, kept, settled, self.partial)
             if not self.partial:
                 both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
-            both = weighed(self.form, both, own, raised, self.frozen, kept)
+            both = weighed(self.form, both, own, raised, self.beside.known, kept)
             raised = with_doubted_sums(self.form, both, text)
         raised = put(self.form, raised, given_by("fact", self.lower.given))
         return put(self.form, raised, constants_of(self.form, raised))

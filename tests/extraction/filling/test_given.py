@@ -43,7 +43,7 @@ def filled(record: dict[str, Any], **leaves: str | None) -> Filled:
 
 
 def test_givers_stand_in_one_order() -> None:
-    assert GIVERS == ("box", "constant", "fact", "stored")
+    assert GIVERS == ("sure", "box", "constant", "fact", "stored")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,8 @@ def test_givers_stand_in_one_order() -> None:
         ([several("fact", "f"), several("stored", "s")], [["s"]]),
         ([several("stored", "s"), one("fact", '"f"')], [["s"], "f"]),
         ([one("fact", None), one("constant", '"c"'), one("box", '"b"')], [None]),
-        ([one("box", '"b"'), one("constant", '"c"')], ["c"]),
+        ([one("box", '"b"'), one("constant", '"c"'), one("sure", '"s"')], ["c"]),
+        ([one("sure", '"s"'), one("box", '"b"')], ["b"]),
     ],
 )
 def test_of_two_values_for_one_place_that_of_the_later_giver_is_left(given: list[Given], left: list[Any]) -> None:

@@ -23,15 +23,18 @@ from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.work_time import seconds_to_answer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.filling.given import told
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.planning import passage_of
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_asked, escalate, freeze_sure
+from cinnabar.extraction.filling.records.sure_values import sure_values
+from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_asked, escalate
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
+from cinnabar.schemas.form.form import Form
 
 SOURCE = load_schema(
     {
@@ -167,23 +170,27 @@ def filled(record: dict[str, Any], unsure: dict[str, float], rows: dict[str, flo
 LINES = [{"what": "a", "price": 1}, {"what": "b", "price": 2}]
 
 
+def known(form: Form, read: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
+    return told(sure_values(form, read, below, lists)).known
+
+
 def test_sure_values_and_sure_absences_are_frozen() -> None:
     form = form_of(NOTE)
     draft = filled({"name": "Ada", "day": None, "lines": []}, {"/name": 0.5, "/paid": 0.1})
-    assert freeze_sure(form, draft, 0.8) == {"/day": "null", "/kind": None, "/seller/city": None}
+    assert known(form, draft, 0.8) == {"/day": "null", "/kind": None, "/seller/city": None}
 
 
 def test_rows_that_are_sure_are_frozen_value_by_value_and_other_lists_go_up_whole() -> None:
     form = form_of(NOTE)
     record = {"name": "Ada", "day": None, "lines": LINES}
     unsure = {"/lines/1/price": 0.3}
-    frozen = freeze_sure(form, filled(record, unsure), 0.8)
+    frozen = known(form, filled(record, unsure), 0.8)
     assert {at for at in frozen if "lines" in at} == {"/lines/0/what", "/lines/0/price", "/lines/1/what"}
     doubtful = filled(record, unsure, {"/lines/0": 0.9, "/lines/1": 0.4})
-    assert not any("lines" in at for at in freeze_sure(form, doubtful, 0.8))
+    assert not any("lines" in at for at in known(form, doubtful, 0.8))
     nothing = filled(record, {"/lines/1/price": 0.3, "/lines/1/what": 0.3})
-    assert not any("lines" in at for at in freeze_sure(form, nothing, 0.8))
-    assert not any("lines" in at for at in freeze_sure(form, filled(record, unsure), 0.8, lists=False))
+    assert not any("lines" in at for at in known(form, nothing, 0.8))
+    assert not any("lines" in at for at in known(form, filled(record, unsure), 0.8, lists=False))
 
 
 @pytest.mark.slow
@@ -200,7 +207,7 @@ def test_freezing_a_list_of_thousands_of_rows_takes_no_longer_for_each_than_a_sh
     absent = [f"/lines/{at}/{name}" for at in range(3000) for name in ("note", "from/city")]
     leaves = dict(draft.leaves) | {at: Leaf(None, 0.95, origin="absent") for at in absent}
     begin = time.process_time()
-    frozen = freeze_sure(form, replace(draft, leaves=leaves), 0.8)
+    frozen = known(form, replace(draft, leaves=leaves), 0.8)
     assert time.process_time() - begin < 5
     assert len([at for at in frozen if "lines" in at]) == 12_000 and frozen["/lines/2999/from/city"] is None
 
@@ -218,8 +225,8 @@ def test_our_own_engine_keeps_frozen_values() -> None:
 def test_a_list_that_may_lack_rows_goes_up_whole_even_if_it_is_empty() -> None:
     form = form_of(NOTE)
     whole = filled({"name": "Ada", "day": None, "lines": LINES}, {})
-    assert any("lines" in at for at in freeze_sure(form, replace(whole, lists={"/lines": 0.9}), 0.8))
-    assert not any("lines" in at for at in freeze_sure(form, replace(whole, lists={"/lines": 0.3}), 0.8))
+    assert any("lines" in at for at in known(form, replace(whole, lists={"/lines": 0.9}), 0.8))
+    assert not any("lines" in at for at in known(form, replace(whole, lists={"/lines": 0.3}), 0.8))
     empty = filled({"name": "Ada", "day": None, "lines": []}, {})
     page = parse(b"Ada", "page.txt")
     for chance, asked in ((0.9, False), (0.3, True)):
