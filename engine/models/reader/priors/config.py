@@ -325,6 +325,8 @@ class TableConfig:
     #: though each item has a number of the field.
     constant: float = 4.0
     empty: float = 4.0
+    #: What a column that tells no groups of rows has behind the others, for a field of the items around these rows.
+    ungrouped: float = 8.0
     #: The weight of the share that a language model gives to a column in a few rows, and to none.
     read: float = 8.0
     read_none: float = 4.0

@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +67,8 @@ CODE_LETTERS, CODE_WORDS = 5, 4
 CODES_MOST = 40
 #: The share of a column's cells whose codes stand for an option, for short forms to count at all.
 CODES_TOLD = 0.95
+#: The most changes of a value, by row, in a column that tells groups of rows.
+COLUMN_GROUPS = 0.5
 Floats = npt.NDArray[np.float64]
 #: Scores the slots of requests in the windows that they look at.
 Score = Callable[[Sequence[FormRequest]], list[dict[int, WindowScores]]]
@@ -104,8 +107,9 @@ class ColumnFeatures:
     whether all cells are the same; named: [F, C], the share of the head's own words that the field's words are; empty:
     [F, C], the share of cells without a value, for numbers that each item has; counts: [F], the fields that are
     numbers; runs: [C], the columns that number their rows, and balances; adds: [C], the column of bookings that adds up
-    to a number behind the table; barred: [F, C], the columns without any percentage of a field; read: [F, C + 1], the
-    shares that a language model gives to each column and to none (`read_rows`), 0 without one.
+    to a number behind the table; barred: [F, C], the columns without any percentage of a field; ungrouped: [F, C], for
+    fields of the items around others the columns that tell no groups of rows; read: [F, C + 1], the shares that a
+    language model gives to each column and to none (`read_rows`), 0 without one.
     """
 
     votes: Floats
@@ -119,6 +123,7 @@ class ColumnFeatures:
     runs: npt.NDArray[np.bool_]
     adds: npt.NDArray[np.bool_]
     barred: npt.NDArray[np.bool_]
+    ungrouped: npt.NDArray[np.bool_]
     read: Floats
 
 
@@ -166,7 +171,22 @@ def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> C
     adds = adding_columns(table, numbers_behind(last, memory.reader), steps, memory.reader)
     less = counts[:, None] & (balances | (steps & adds.any() & ~adds)) & (own <= 0)
     votes = _without_balances(votes, less, adds if adds.any() else steps)
-    return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, barred, none)
+    ungrouped = _ungrouped(asked.slots, table, text)
+    return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, barred, ungrouped, none)
+
+
+def _ungrouped(slots: Sequence[Slot], table: PrintedTable, text: str) -> npt.NDArray[np.bool_]:
+    """Returns for fields of the items around others the columns that tell no groups, if some column tells them: [F, C].
+
+    A column tells groups of rows if its value stays the same over rows and changes at some; empty cells go on.
+    """
+    depths = np.array([slot.path.count("/*/") for slot in slots])
+    changes = np.zeros(len(table.heads))
+    for column in range(len(table.heads)):
+        filled = [words for row in table.rows if (words := words_of(row.cells[column], text))]
+        changes[column] = sum(one != two for one, two in pairwise(filled)) / len(table.rows)
+    tells = (changes > 0) & (changes <= COLUMN_GROUPS)
+    return (depths < depths.max())[:, None] & ~tells & tells.any()
 
 
 def _without_balances(votes: Floats, less: npt.NDArray[np.bool_], steps: npt.NDArray[np.bool_]) -> Floats:

@@ -108,14 +108,15 @@ def _value(row: MatchedRow, index: int, text: str) -> str:
 def group_rows(rows: Mapping[int, MatchedRow], outer: Sequence[Slot], text: str) -> dict[int, MatchedRow]:
     """Returns for the rows of an inner list the items around them: one where the values of these fields change.
 
-    Empty if no row has a value of them.
+    Empty if no row has a value of them. An item is no surer than the columns that tell it.
     """
     groups: dict[int, MatchedRow] = {}
     last: tuple[str, ...] | None = None
     for start, row in sorted(rows.items()):
         own = tuple(_value(row, slot.index, text) for slot in outer)
         if own != last and any(own):
-            groups[start], last = row, own
+            matches = [row.matches.get(slot.index, 1.0) for slot in outer if slot.index in row.cells]
+            groups[start], last = replace(row, chance=min(row.chance, *matches)), own
     return groups
 
 

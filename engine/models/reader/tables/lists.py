@@ -97,7 +97,8 @@ class MatchedTable:
     """A table whose columns are matched to the fields of a list.
 
     counted: the first columns, which make it the list: without those that its headings make, unless these are groups.
-    barred: [F, C], the columns that cannot be a field's. is_beside: another one stands in the same lines.
+    barred: [F, C], the columns that cannot be a field's. is_beside: another one stands in the same lines. is_read:
+    whether a language model read rows for it.
     """
 
     table: PrintedTable
@@ -105,6 +106,7 @@ class MatchedTable:
     counted: int
     barred: npt.NDArray[np.bool_]
     is_beside: bool = False
+    is_read: bool = False
 
     def heads(self, slots: Sequence[Slot], text: str) -> dict[int, str]:
         """Returns the heads of the columns by the fields that they are matched to."""
@@ -112,10 +114,14 @@ class MatchedTable:
         return {slot.index: self.table.head(column, text) for slot, column in both if column >= 0}
 
     def sure_columns(self, config: TableConfig) -> list[float]:
-        """Returns the probabilities of the counted columns that are sure enough."""
+        """Returns the probabilities of the counted columns that are sure enough.
+
+        What a language model read in a few rows makes a list no surer than the values of its columns may be.
+        """
         least = min(config.least(len(self.table.rows))[0], config.listing)
-        both = zip(self.match.columns, self.match.chances, strict=True)
-        return [chance for column, chance in both if 0 <= column < self.counted and chance >= least]
+        both = zip(self.match.columns, self.match.chances, self.match.matches, strict=True)
+        counted = ((chance, match) for column, chance, match in both if 0 <= column < self.counted)
+        return [math.sqrt(chance * match) if self.is_read else chance for chance, match in counted if chance >= least]
 
     def share(self, config: TableConfig) -> float:
         """Returns the share of the list's fields that have a column; 0 if these are too few for a list.
@@ -324,11 +330,12 @@ def _try_table(asked: ListFields, table: PrintedTable, whole: PrintedTable, memo
         return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
     matched = match_columns(signs, chosen, asked.config)
-    if asked.beside is not None and min(*matched.matches, *matched.chances) < asked.config.known:
-        matched = match_columns(
-            replace(signs, read=read_rows(asked, asked.beside, whole, memory)), chosen, asked.config
-        )
-    return MatchedTable(whole, matched, len((whole if has_groups else table).heads), signs.barred)
+    is_read = asked.beside is not None and min(*matched.matches, *matched.chances) < asked.config.known
+    if asked.beside is not None and is_read:
+        signs = replace(signs, read=read_rows(asked, asked.beside, whole, memory))
+        matched = match_columns(signs, chosen, asked.config)
+    counted = len((whole if has_groups else table).heads)
+    return MatchedTable(whole, matched, counted, signs.barred, is_read=is_read)
 
 
 def _is_running_text(table: PrintedTable, text: str, config: TableConfig) -> bool:

@@ -149,6 +149,7 @@ def _scores(signs: ColumnFeatures, voted: Floats, own: Floats, config: TableConf
         + config.read * signs.read[:, :count]
         - config.constant * signs.constant
         - config.empty * signs.empty
+        - config.ungrouped * signs.ungrouped
         + config.some
     )
     # What numbers the rows, and a balance, is a number of another kind only where its head or the network tells.

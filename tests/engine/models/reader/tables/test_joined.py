@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cinnabar.engine.models.reader.memory.passage import MatchedRow
 from cinnabar.engine.models.reader.tables.joined import group_rows, join_tables
 from cinnabar.schemas import compile_schema
@@ -68,3 +70,5 @@ def test_a_group_begins_where_the_values_around_its_rows_change() -> None:
     assert [*group_rows(rows, [name], TEXT)] == [0, 6]
     assert group_rows({0: row(code="K1")}, [name], TEXT) == {}
     assert [*group_rows(rows, [code], TEXT)] == [0, 3, 6]
+    doubted = {start: replace(one, matches={name.index: 0.6, code.index: 0.2}) for start, one in rows.items()}
+    assert {one.chance for one in group_rows(doubted, [name], TEXT).values()} == {0.6}, "no surer than its column"

@@ -54,7 +54,7 @@ def test_each_field_has_one_column_or_none_and_each_column_one_field_at_most(sha
     assert np.allclose(whole.sum(1), 1.0) and (whole[:, :-1].sum(0) < 1.05).all()
     none, no = np.zeros((4, 5)), np.zeros(5, bool)
     alike, numbers, read = shares[:, :-1], np.ones(4, bool), np.zeros((4, 6))
-    signs = ColumnFeatures(shares, alike, alike, none, no, none, none, numbers, no, no, none > 0, read)
+    signs = ColumnFeatures(shares, alike, alike, none, no, none, none, numbers, no, no, none > 0, none > 0, read)
     found = match_columns(signs, np.zeros(4, bool), CONFIG)
     taken = [column for column in found.columns if column >= 0]
     assert len(set(taken)) == len(taken) and all(0 <= chance <= 1 for chance in found.chances)
@@ -65,7 +65,7 @@ def test_the_order_of_fields_and_columns_decides_where_votes_are_alike() -> None
     votes[[0, 1, 3], [0, 1, 3]] = 0.9
     votes[2, [0, 2]] = 0.4
     readable, none, no = np.ones((4, 4)), np.zeros((4, 4)), np.zeros(4, bool)
-    signs = ColumnFeatures(votes, readable, none, none, no, none, none, ~no, no, no, none > 0, np.zeros((4, 5)))
+    signs = ColumnFeatures(votes, readable, none, none, no, none, none, ~no, no, no, none > 0, none > 0, np.zeros((4, 5)))
     assert match_columns(signs, np.zeros(4, bool), CONFIG).columns == (0, 1, 2, 3)
 
 
@@ -75,10 +75,20 @@ def test_a_number_that_each_item_has_is_in_no_column_with_empty_cells() -> None:
     for needed in (0, 1):
         empty = np.outer(np.arange(2) == needed, [0.4, 0.0])
         signs = ColumnFeatures(
-            votes, np.ones((2, 2)), none, none, no, none, empty, numbers, no, no, none > 0, np.zeros((2, 3))
+            votes, np.ones((2, 2)), none, none, no, none, empty, numbers, no, no, none > 0, none > 0, np.zeros((2, 3))
         )
         found = match_columns(signs, no, CONFIG)
         assert found.columns[needed] == 1 and found.columns[1 - needed] == 0
+
+
+def test_a_field_of_the_items_around_rows_stands_in_a_column_that_tells_groups() -> None:
+    votes = np.array([[0.6, 0.3, 0.1], [0.05, 0.05, 0.9]])
+    none, no, numbers = np.zeros((2, 2)), np.zeros(2, bool), np.zeros(2, bool)
+    for ungrouped, column in ((none > 0, 0), (np.array([[True, False], [False, False]]), 1)):
+        signs = ColumnFeatures(
+            votes, np.ones((2, 2)), none, none, no, none, none, numbers, no, no, none > 0, ungrouped, np.zeros((2, 3))
+        )
+        assert match_columns(signs, no, CONFIG).columns[0] == column
 
 
 @pytest.mark.parametrize(("elsewhere", "same", "is_sure"), [(0.1, 0, True), (0.6, 0, False), (0.1, 1, False)])
@@ -88,7 +98,7 @@ def test_what_a_language_model_reads_alone_makes_a_column_sure_if_nothing_is_aga
     votes = np.array([[0.05, elsewhere, 0.95 - elsewhere]])
     none, no, read = np.zeros((1, 2)), np.zeros(2, bool), np.array([[0.95, 0.0, 0.02]])
     alike = np.array([bool(same), False])
-    signs = ColumnFeatures(votes, np.ones((1, 2)), none, none, alike, none, none, no[:1], no, no, none > 0, read)
+    signs = ColumnFeatures(votes, np.ones((1, 2)), none, none, alike, none, none, no[:1], no, no, none > 0, none > 0, read)
     found = match_columns(signs, np.zeros(1, bool), CONFIG)
     assert found.columns == (0,) and (found.matches[0] >= 0.9) is is_sure
 

@@ -63,7 +63,7 @@ def signs(names: list[list[float]], likeness: float) -> ColumnFeatures:
     none, even = np.zeros(3, bool), np.zeros((2, 3))
     return ColumnFeatures(
         votes, readable, alike, even, none, np.array(names), even, np.array([False, True]), none, none, even > 0,
-        np.zeros((2, 4)),
+        even > 0, np.zeros((2, 4)),
     )
 
 
