@@ -328,7 +328,7 @@ class TableConfig:
     #: What a column that tells no groups of rows has behind the others, for a field of the items around these rows.
     ungrouped: float = 8.0
     #: The weight of the share that a language model gives to a column in a few rows, and to none.
-    read: float = 8.0
+    read: float = 12.0
     read_none: float = 4.0
     #: A table whose columns are all surer than this needs no language model.
     known: float = 0.95
