@@ -16,9 +16,9 @@ from cinnabar.engine.request import Filled, Filler, Passage, Request
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.given import told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.facts import Facts, facts_of
+from cinnabar.extraction.filling.records.given import told
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
@@ -156,9 +156,7 @@ def _is_outer(pointer: str, filled: Filled) -> bool:
     return not any(at in filled.rows for at in above(pointer))
 
 
-def _judged(
-    labelled: LabelledSet, line: Mapping[str, Any], filled: Filled
-) -> tuple[dict[str, bool], set[str]]:
+def _judged(labelled: LabelledSet, line: Mapping[str, Any], filled: Filled) -> tuple[dict[str, bool], set[str]]:
     """Returns the correctness of each leaf with a place in the truth, and the rows that match an item of it."""
     right: dict[str, bool] = {}
     rows: set[str] = set()

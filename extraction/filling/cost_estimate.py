@@ -15,9 +15,9 @@ from cinnabar.engine.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.given import told
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.facts import facts_of
+from cinnabar.extraction.filling.records.given import told
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
 
@@ -54,8 +54,7 @@ class CostEstimate:
         if self.cost is None or self.dearest is None:
             return f"{with_noun(self.documents, 'document')}, {about} {basis} at unknown prices (see `prices`)"
         enough, most = (
-            amount.quantize(Decimal("0.0001"), ROUND_UP)
-            for amount in (self.cost + self.dearest, self.dearest)
+            amount.quantize(Decimal("0.0001"), ROUND_UP) for amount in (self.cost + self.dearest, self.dearest)
         )
         room = f"one request may cost up to ${most}, so all need a --budget of about ${enough}"
         return f"{with_noun(self.documents, 'document')}, {about} ${self.cost:.4f} {basis}; {room}"

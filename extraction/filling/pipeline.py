@@ -16,7 +16,6 @@ from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
-from cinnabar.extraction.filling.given import Given, constants_of, gather, given_by, put, told
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.filling.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
 from cinnabar.extraction.filling.records.doubts import (
@@ -28,6 +27,7 @@ from cinnabar.extraction.filling.records.doubts import (
 )
 from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, Facts, demanded_refusals, facts_of
+from cinnabar.extraction.filling.records.given import Given, constants_of, gather, given_by, put, told
 from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums, without_sum_rows
 from cinnabar.extraction.filling.records.marks import boxes_of

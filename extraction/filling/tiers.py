@@ -20,8 +20,8 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.asking import likely_right
-from cinnabar.extraction.filling.given import Given, Told, constants_of, given_by, put, told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.records.given import Given, Told, constants_of, given_by, put, told
 from cinnabar.extraction.filling.records.list_evidence import (
     contradicted_lists,
     settled_lists,

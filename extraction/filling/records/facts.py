@@ -17,7 +17,7 @@ from decimal import Decimal
 from cinnabar.engine.readings.codes import codes_of
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
-from cinnabar.extraction.filling.given import Given, made_up
+from cinnabar.extraction.filling.records.given import Given, made_up
 from cinnabar.schemas.automata.numbers import canonical_number
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.compiling.fact_fields import FactField, fact_fields

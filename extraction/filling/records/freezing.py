@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.engine.request import Leaf
-from cinnabar.extraction.filling.given import Given
+from cinnabar.extraction.filling.records.given import Given
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import json_text, scalar_text
 from cinnabar.schemas.compiling.changes import Changes

@@ -20,7 +20,7 @@ import numpy as np
 from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_of
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.given import Given, made_up
+from cinnabar.extraction.filling.records.given import Given, made_up
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within, value_at

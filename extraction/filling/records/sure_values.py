@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.extraction.filling.given import Given
 from cinnabar.extraction.filling.records.freezing import is_plain
+from cinnabar.extraction.filling.records.given import Given
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import above, escape

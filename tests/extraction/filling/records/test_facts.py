@@ -31,11 +31,11 @@ from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.inputs import Input
-from cinnabar.extraction.filling.given import told
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, run_batch
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.records.facts import facts_of
+from cinnabar.extraction.filling.records.given import told
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -393,7 +393,7 @@ def run(docs: Path, schema: dict[str, Any], out: Path, model: ReadingModel | Non
 def test_a_run_stores_facts_in_parquet_and_duckdb_and_a_second_one_does_nothing(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run(docs, SCHEMA, out).written == 2
-    rows = query(out, "select sender, \"to\", day, mail.subject from note order by name").rows
+    rows = query(out, 'select sender, "to", day, mail.subject from note order by name').rows
     day = datetime(2023, 1, 2).date()
     assert rows == [
         ("ada@example.org", ["bob@example.org", "jane@example.org"], day, "Hello"),

@@ -9,7 +9,7 @@ import pytest
 from tests.support.remote_forms import form_of
 
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.extraction.filling.given import GIVERS, Given, Giver, gather, put, told
+from cinnabar.extraction.filling.records.given import GIVERS, Given, Giver, gather, put, told
 from cinnabar.schemas.form.form import ArrayNode, ObjectNode
 
 TEXT: dict[str, Any] = {"type": ["string", "null"]}

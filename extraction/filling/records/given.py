@@ -101,9 +101,7 @@ def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
     return filled
 
 
-def _put(
-    form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Form, Any], str | None]
-) -> Filled | None:
+def _put(form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Form, Any], str | None]) -> Filled | None:
     """Returns a filled form with these values; None if its changed record cannot be written."""
     whole = {one.pointer for one in given if one.giver == "fact" or not isinstance(one.node, Slot)}
     leaves = {at: leaf for at, leaf in filled.leaves.items() if whole.isdisjoint(above(at))}
