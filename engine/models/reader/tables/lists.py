@@ -149,9 +149,7 @@ def match_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, M
         is_list = owner >= 0 or len(table.rows) >= lists[0].config.rows
         if is_list and not has_labels(table, memory.passage.text):
             whole = with_headings(table, memory.passage.text, above)
-            tried = [
-                _try_table(asked, table, whole, memory) if owner in (-1, asked.array) else None for asked in lists
-            ]
+            tried = [_try_table(asked, table, whole, memory) if owner in (-1, asked.array) else None for asked in lists]
         elif any(table.heads) and len(table.rows) < lists[0].config.rows:
             for own, asked in zip(read, lists, strict=True):
                 own |= _read_rows(asked, table, memory)
@@ -275,9 +273,7 @@ def _is_of_blocks(table: PrintedTable) -> bool:
     return bool(table.heads[0]) and table.heads[0][0][0] == table.rows[0].start
 
 
-def _begun_in_blocks(
-    begun: Sequence[tuple[int, float]], table: PrintedTable, text: str
-) -> Sequence[tuple[int, float]]:
+def _begun_in_blocks(begun: Sequence[tuple[int, float]], table: PrintedTable, text: str) -> Sequence[tuple[int, float]]:
     """Returns the beginnings of items with those in the line right above a block, its heading, at that block."""
     blocks, end = dict[int, int](), 0
     for row in table.rows if _is_of_blocks(table) else ():

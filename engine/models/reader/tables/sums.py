@@ -187,9 +187,7 @@ def factor_columns(
     return factors, discounts
 
 
-def balance_columns(
-    table: PrintedTable, reader: MentionReader
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def balance_columns(table: PrintedTable, reader: MentionReader) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Returns the columns whose number nearly always is that of the row above and what another column has, and these
     others: twice [C].
     """

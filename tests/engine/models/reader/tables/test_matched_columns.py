@@ -65,7 +65,9 @@ def test_the_order_of_fields_and_columns_decides_where_votes_are_alike() -> None
     votes[[0, 1, 3], [0, 1, 3]] = 0.9
     votes[2, [0, 2]] = 0.4
     readable, none, no = np.ones((4, 4)), np.zeros((4, 4)), np.zeros(4, bool)
-    signs = ColumnFeatures(votes, readable, none, none, no, none, none, ~no, no, no, none > 0, none > 0, np.zeros((4, 5)))
+    signs = ColumnFeatures(
+        votes, readable, none, none, no, none, none, ~no, no, no, none > 0, none > 0, np.zeros((4, 5))
+    )
     assert match_columns(signs, np.zeros(4, bool), CONFIG).columns == (0, 1, 2, 3)
 
 
@@ -98,7 +100,9 @@ def test_what_a_language_model_reads_alone_makes_a_column_sure_if_nothing_is_aga
     votes = np.array([[0.05, elsewhere, 0.95 - elsewhere]])
     none, no, read = np.zeros((1, 2)), np.zeros(2, bool), np.array([[0.95, 0.0, 0.02]])
     alike = np.array([bool(same), False])
-    signs = ColumnFeatures(votes, np.ones((1, 2)), none, none, alike, none, none, no[:1], no, no, none > 0, none > 0, read)
+    signs = ColumnFeatures(
+        votes, np.ones((1, 2)), none, none, alike, none, none, no[:1], no, no, none > 0, none > 0, read
+    )
     found = match_columns(signs, np.zeros(1, bool), CONFIG)
     assert found.columns == (0,) and (found.matches[0] >= 0.9) is is_sure
 
