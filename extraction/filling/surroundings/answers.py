@@ -8,18 +8,26 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.readings import BOOLEANS
 from cinnabar.extraction.filling.records.indirect_evidence import OPTION_LETTERS, stems
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span, label_texts
-from cinnabar.extraction.filling.surroundings.flags import ANSWERED, CONTRADICTED, UNSTATED
-from cinnabar.extraction.filling.surroundings.thresholds import (
+from cinnabar.extraction.filling.surroundings.beside import (
     CORRECTED,
-    DENIAL_WORDS,
     DOUBTED,
-    FORM_LINES,
     LONGEST_REGION,
-    STATEMENT_LETTERS,
-    UNLABELLED,
+    Beside,
+    Effect,
+    Kind,
+    Span,
+    label_texts,
 )
+from cinnabar.extraction.filling.surroundings.empties import UNLABELLED
+from cinnabar.extraction.filling.surroundings.flags import ANSWERED, CONTRADICTED, UNSTATED
 from cinnabar.extraction.filling.surroundings.words import WORDS, whole_words
+
+#: A denial counts among so many words before a choice.
+DENIAL_WORDS = 5
+#: The most lines, for each field of yes and no, of a form whose labels are in other words than the fields.
+FORM_LINES = 15
+#: The fewest letters of a word that a statement must have of its field's description.
+STATEMENT_LETTERS = 4
 
 #: Words that deny what follows them within a clause.
 _DENIED = whole_words("denial")

@@ -16,8 +16,16 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.records.indirect_evidence import stems, words_behind
-from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, FARTHEST_HEAD, LONGEST_REGION
 from cinnabar.schemas.form.form import Form, Slot
+
+#: The most confidence of a value whose surroundings speak against it, and of one that they correct.
+DOUBTED, CORRECTED = 0.45, 0.85
+#: The most characters of a text in which a label, or the one period, is looked for.
+LONGEST_REGION = 40_000
+#: The most characters between a cell of a table and the head of its column.
+FARTHEST_HEAD = 4_000
+#: Surroundings that agree with a value leave its confidence as it is.
+AGREED = 1.0
 
 Span = tuple[int, int]
 # A cell of a row that is printed in columns.

@@ -7,10 +7,9 @@ from functools import lru_cache
 
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.readings.readings import json_readings
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, label_texts, plain
+from cinnabar.extraction.filling.surroundings.beside import CORRECTED, Beside, Effect, Kind, label_texts, plain
 from cinnabar.extraction.filling.surroundings.empties import is_shown
 from cinnabar.extraction.filling.surroundings.flags import BELOW_HEAD
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED
 from cinnabar.schemas.form.form import Form
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, currencies_of, names_of
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span
+from cinnabar.extraction.filling.surroundings.beside import CORRECTED, DOUBTED, Beside, Effect, Kind, Span
 from cinnabar.extraction.filling.surroundings.flags import OTHER_UNIT, STATED
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, CURRENCY_NAME, DOUBTED
+
+#: The fewest letters of a currency's name that tells it alone ("yen" and "real" are words too).
+CURRENCY_NAME = 4
 
 _SIGN = re.compile(r"[^\w\s.,'()+\-−–/:*]+|\b(?:kr|Rs|R)\b")
 

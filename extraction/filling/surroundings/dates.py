@@ -12,10 +12,18 @@ from itertools import chain
 from cinnabar.engine.readings.dates import dates_in, read_month
 from cinnabar.engine.readings.periods import periods_in
 from cinnabar.extraction.filling.records.indirect_evidence import stems
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, label_texts
+from cinnabar.extraction.filling.surroundings.beside import (
+    AGREED,
+    CORRECTED,
+    DOUBTED,
+    LONGEST_REGION,
+    Beside,
+    Effect,
+    Kind,
+    label_texts,
+)
 from cinnabar.extraction.filling.surroundings.empties import is_shown, nothing
 from cinnabar.extraction.filling.surroundings.flags import ENDS_BEFORE_START, IN_THE_FUTURE, OF_PERIOD, OTHER_LABEL
-from cinnabar.extraction.filling.surroundings.thresholds import AGREED, CORRECTED, DOUBTED, LONGEST_REGION
 from cinnabar.extraction.filling.surroundings.words import WORDS
 
 # What a date is of, by words of its label in several languages.

@@ -6,9 +6,11 @@ import re
 
 from cinnabar.extraction.documents.plain.rows import CELL_ERROR
 from cinnabar.extraction.filling.records.indirect_evidence import stems
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
+from cinnabar.extraction.filling.surroundings.beside import DOUBTED, Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import NOT_SHOWN
-from cinnabar.extraction.filling.surroundings.thresholds import DOUBTED, UNLABELLED
+
+#: How sure it is that a field has no date, if the one that was read has another label.
+UNLABELLED = 0.6
 
 _ERROR = re.compile(rf"(?<!\w)(?:{CELL_ERROR.pattern})|\bNaN\b|#{{3,}}(?![^\s\t|,;])")
 _PLACEHOLDER = re.compile(

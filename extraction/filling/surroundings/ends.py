@@ -6,9 +6,8 @@ import json
 import re
 
 from cinnabar.engine.readings.codes import ACCOUNT_LENGTHS, account_at
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
+from cinnabar.extraction.filling.surroundings.beside import CORRECTED, DOUBTED, Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import ACCOUNT, CODE, CUT
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 
 _ASKS_CODE = re.compile(
     r"\b(?:\w*numbers?|no|nr|\w*nummer|num[eé]ro|número|codes?|id|ean|gtin|isbn|siret|siren)\b", re.IGNORECASE

@@ -7,9 +7,16 @@ import re
 from functools import lru_cache
 
 from cinnabar.engine.readings.defined_terms import DefinedTerm, defined_terms, representations
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span, label_texts
+from cinnabar.extraction.filling.surroundings.beside import (
+    CORRECTED,
+    LONGEST_REGION,
+    Beside,
+    Effect,
+    Kind,
+    Span,
+    label_texts,
+)
 from cinnabar.extraction.filling.surroundings.flags import OTHER_PARTY, TWO_ROLES
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, LONGEST_REGION
 from cinnabar.schemas.form.form import Slot
 
 # A term is all of a field's name, or a part of it.

@@ -25,9 +25,8 @@ from cinnabar.extraction.filling.surroundings import (
     told,
     units,
 )
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind
+from cinnabar.extraction.filling.surroundings.beside import AGREED, Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import FLAGS
-from cinnabar.extraction.filling.surroundings.thresholds import AGREED
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form

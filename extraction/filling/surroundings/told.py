@@ -13,9 +13,8 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import READING_CONTEXT, surroundings
 from cinnabar.engine.readings.scan import scan
 from cinnabar.engine.readings.told import spelled
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, Span, plain
+from cinnabar.extraction.filling.surroundings.beside import LONGEST_REGION, Beside, Effect, Kind, Span, plain
 from cinnabar.extraction.filling.surroundings.flags import NOT_AS_TOLD, NULL_AS_TOLD
-from cinnabar.extraction.filling.surroundings.thresholds import LONGEST_REGION
 from cinnabar.schemas.form.told_forms import ToldForm
 
 _NULL_IF = re.compile(

@@ -11,9 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from cinnabar.engine.readings.numerals import digits_to_decimals, number_in_words
-from cinnabar.extraction.filling.surroundings.beside import Beside, Effect, Kind, label_texts
+from cinnabar.extraction.filling.surroundings.beside import CORRECTED, DOUBTED, Beside, Effect, Kind, label_texts
 from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, OTHER_BASE, OTHER_UNIT
-from cinnabar.extraction.filling.surroundings.thresholds import CORRECTED, DOUBTED
 from cinnabar.extraction.filling.surroundings.words import whole_words
 from cinnabar.schemas.automata.numbers import canonical_number
 
