@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 
-import pyarrow.compute as pc
-
 from cinnabar.errors import NotAccepted, NotUnited, RunError
 from cinnabar.extraction.corrections.changes import renamed_record
 from cinnabar.extraction.filling.checks.judgement import with_checks
@@ -26,7 +24,9 @@ from cinnabar.wording import with_noun
 
 # Records that are fetched and committed at a time.
 _FETCH = 512
-_WRITTEN = pc.field("outcome") == "written"
+_WRITTEN = (
+    "SELECT document, engine_fingerprint, parsers FROM {outcomes} WHERE outcome = 'written' AND schema_fingerprint = ?"
+)
 
 
 def renamed_outcomes(
@@ -40,8 +40,7 @@ def renamed_outcomes(
     # What read each document; the row of a corrected record does not tell its parsers.
     read: dict[tuple[str, str], tuple[str, str]] = {}
     for older in renames:
-        columns = ("document", "engine_fingerprint", "parsers")
-        for document, engine, parsers in store.rows("outcomes", columns, _WRITTEN, older):
+        for document, engine, parsers in store.ask(_WRITTEN, [older]):
             if parsers or (document, older) not in read:
                 read[document, older] = engine, parsers or ""
     renamed = [one for one in found if one.schema_fingerprint in renames]
@@ -69,7 +68,7 @@ def bring_along(store: Store, assignment: Assignment, progress: ProgressListener
             since[older] = changes_since(store.out, source, assignment.compiled_schema, older)
     if not any(one.only_renames for one in since.values()):
         return
-    there = {document for (document,) in store.rows("outcomes", ("document",), _WRITTEN, source.fingerprint)}
+    there = {document for document, *_ in store.ask(_WRITTEN, [source.fingerprint])}
     found = [one for one in select(store.out, source.name, Selection()) if one.document not in there]
     left = renamed_outcomes(store, found, since, assignment)
     if (first := next(left, None)) is None:

@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.engine.version import read_by
@@ -47,6 +46,7 @@ from cinnabar.schemas.parsing.texts import schema_text
 _Batch = TypeVar("_Batch")
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
 PUBLISH_EVERY = 2.0
+_OUTCOMES = "SELECT outcome, code, count(*) FROM {outcomes} WHERE run_id = ? GROUP BY ALL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +271,9 @@ class Run:
         """Returns counts from the committed files of this run: its outcomes, and the codes of each outcome."""
         outcomes: Counter[str] = Counter()
         codes: dict[str, Counter[str]] = defaultdict(Counter)
-        own = pc.field("run_id") == self.id
-        for outcome, code in self._store.rows("outcomes", ["outcome", "code"], own, self.key.schema_fingerprint):
-            outcomes[outcome] += 1
-            codes[outcome][code] += 1
+        for outcome, code, count in self._store.ask(_OUTCOMES, [self.id]):
+            outcomes[outcome] += count
+            codes[outcome][code] += count
         return outcomes, codes
 
     def _check_sum(self, outcomes: Counter[str]) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store import manifest as manifests
@@ -359,8 +360,13 @@ def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     paths = [str(out / file.path) for entry in committed for file in entry.files if file.table == table]
     # No commit of a folder may hold one, also if it is from elsewhere and its first batch says that it replaces others.
     if not paths:
-        return f"(SELECT {_nulls((f.name, sql_type(f.type)) for f in TABLE_COLUMNS[table])} WHERE false)"
+        return f"({no_rows(TABLE_COLUMNS[table])})"
     return f"read_parquet([{', '.join(map(sql_literal, paths))}], union_by_name = true)"
+
+
+def no_rows(columns: pa.Schema) -> str:
+    """Returns the SQL of a table with these columns and no rows."""
+    return f"SELECT {_nulls((f.name, sql_type(f.type)) for f in columns)} WHERE false"
 
 
 def view_names(committed: Sequence[Manifest], reserved: frozenset[str]) -> dict[str, str]:

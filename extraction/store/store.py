@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
 
 from cinnabar.closing import Closing
 from cinnabar.engine.version import read_by
@@ -31,9 +28,10 @@ from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.records import EMPTY_RECORD
+from cinnabar.extraction.store.rows import StoredRows
 from cinnabar.extraction.store.schema_versions import stored_columns
 from cinnabar.extraction.store.snapshot import publish, published_number
-from cinnabar.extraction.store.tables import TABLE_COLUMNS, RecordColumns
+from cinnabar.extraction.store.tables import RecordColumns
 from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
@@ -46,6 +44,32 @@ UNAVAILABLE = "unavailable"
 #: The argument of a run that names its routing, and the one with its number of passwords.
 ROUTING, PASSWORD_COUNT = "routing", "passwords"
 _PASSWORD = "password"
+# A document, of `outcomes`, that lacks a password; and one that a run with another number of them read.
+_LOCKED = (
+    f"code IS NOT DISTINCT FROM '{_PASSWORD}' OR (document, run_id) IN (SELECT (document, run_id) FROM {{documents}}"
+    f" WHERE list_contains(flags, 'attachment_{_PASSWORD}'))"
+)
+_LACKING = (
+    f"({_LOCKED}) AND run_id IN (SELECT run_id FROM {{runs}}"
+    f" WHERE coalesce((arguments ->> '{PASSWORD_COUNT}')::INT, 0) <> ?)"
+)
+_PROBLEMS = (
+    "WITH unread AS (SELECT path, max(run_id) AS run_id, arg_max(code, run_id) AS code,"
+    " arg_max(coalesce(detail, ''), run_id) AS detail, arg_max(engine_fingerprint, run_id) AS engine"
+    " FROM {outcomes} WHERE schema_fingerprint = ? AND outcome = 'quarantined' AND document IS NULL GROUP BY path),"
+    " read AS (SELECT path, run_id FROM {outcomes}"
+    " WHERE schema_fingerprint = ? AND outcome <> 'skipped' AND document IS NOT NULL)"
+    " SELECT path, code, detail FROM unread WHERE engine = ? AND code <> ?"
+    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN read AS r ON r.path = u.path AND r.run_id > u.run_id)"
+    # The files within a path lie between PATH/ and PATH0, because 0 follows the slash.
+    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN read AS r"
+    " ON r.path > u.path || '/' AND r.path < u.path || '0' AND r.run_id > u.run_id)"
+)
+_ROUTED = (
+    f"SELECT DISTINCT document, code IS NOT DISTINCT FROM '{OTHER_KIND}', schema_fingerprint FROM {{outcomes}}"
+    f" WHERE run_id IN (SELECT run_id FROM {{runs}} WHERE arguments ->> '{ROUTING}' = ?) AND document <> ''"
+    f" AND (outcome <> 'skipped' OR code IN ('{OTHER_KIND}', 'done', '{EMPTY_RECORD}'))"
+)
 
 
 #: Finished documents: the digests of those whose bytes were read, and digest and format of those that cannot be read as
@@ -93,6 +117,7 @@ class Store(Closing):
         self._published = time.monotonic()
         self._later: threading.Timer | None = None
         self._shown: int | None = None
+        self._rows = StoredRows(self.out)
         check_links(self.out, everything=True)
         try:
             make_folder(self.out)
@@ -139,6 +164,7 @@ class Store(Closing):
                 if self._trusting:
                     self.publish_if_stale()
         finally:
+            self._rows.close()
             self._lock.release()
 
     def commits(self) -> list[Manifest]:
@@ -167,41 +193,30 @@ class Store(Closing):
         Documents that are in quarantine because a service did not answer never count. With `passwords`, documents that
         lack one count only if a run with as many passwords read them, and never without `quarantined`.
         """
-        finished = pc.field("outcome") == "written"
+        wanted = "outcome = 'written'"
         if quarantined:
-            finished |= (pc.field("outcome") == "quarantined") | pc.field("code").isin([EMPTY_RECORD, *UNREADABLE])
-        others, locked = self._find_locked(passwords) if passwords else (set(), set())
+            wanted += f" OR outcome = 'quarantined' OR code IN {(EMPTY_RECORD, *UNREADABLE)}"
+        lacking, values = "false", list[Any]([schema_fingerprint])
+        if passwords:
+            lacking = _LACKING if quarantined else _LOCKED
+            values += [passwords] if quarantined else []
+        sql = (
+            "SELECT document, code, path, engine_fingerprint, parsers FROM {outcomes}"
+            f" WHERE ({wanted}) AND schema_fingerprint = ? AND document IS NOT NULL"
+            f" AND code IS DISTINCT FROM '{UNAVAILABLE}' AND NOT ({lacking})"
+        )
         # What today's parsers would read alike, by the parsers of a row.
-        engines: dict[str | None, str] = {}
-        done: Done = set()
-        columns = ("document", "code", "run_id", "path", "engine_fingerprint", "parsers")
-        for digest, code, run_id, name, engine, parsers in self.rows("outcomes", columns, finished, schema_fingerprint):
-            if parsers not in engines:
-                engines[parsers] = read_by(engine_fingerprint, (parsers or "").split())
-            other = run_id in others or not quarantined
-            lacking = bool(passwords) and other and (code == _PASSWORD or (digest, run_id) in locked)
-            if engine == engines[parsers] and digest is not None and code != UNAVAILABLE and not lacking:
-                done.add(done_key(digest, code, name))
-        return done
-
-    def _find_locked(self, passwords: int) -> tuple[set[str], set[tuple[str, str]]]:
-        """Returns the runs with another number of passwords, and the documents with files that lacked one, by run."""
-        others = {
-            run_id
-            for run_id, arguments in self.rows("runs", ("run_id", "arguments"))
-            if json.loads(arguments or "{}").get(PASSWORD_COUNT, 0) != passwords
+        engine_of = cache(lambda parsers: read_by(engine_fingerprint, (parsers or "").split()))
+        return {
+            done_key(digest, code, name)
+            for digest, code, name, engine, parsers in self.ask(sql, values)
+            if engine == engine_of(parsers)
         }
-        locked = {
-            (digest, run_id)
-            for digest, run_id, flags in self.rows("documents", ("document", "run_id", "flags"))
-            if f"attachment_{_PASSWORD}" in (flags or ())
-        }
-        return others, locked
 
     def recorded_documents(self, schema_name: str) -> set[str]:
         """Returns the documents with a written record of a schema of this name."""
-        wanted = (pc.field("schema_name") == schema_name) & (pc.field("outcome") == "written")
-        return {str(document) for (document,) in self.rows("outcomes", ("document",), wanted)}
+        sql = "SELECT document FROM {outcomes} WHERE schema_name = ? AND outcome = 'written'"
+        return {str(document) for (document,) in self.ask(sql, [schema_name])}
 
     def problems(self, schema_fingerprint: str, engine_fingerprint: str) -> dict[str, tuple[str, str]]:
         """Returns the code and detail of each path in quarantine whose bytes could not be read, such as a damaged
@@ -209,75 +224,25 @@ class Store(Closing):
 
         A path is out of quarantine once a later run read it, or files within it.
         """
-        latest: dict[str, tuple[str, str, str, str]] = {}
-        unread = (pc.field("outcome") == "quarantined") & pc.field("document").is_null()
-        columns = ("path", "run_id", "code", "detail", "engine_fingerprint")
-        for name, run_id, code, detail, engine in self.rows("outcomes", columns, unread, schema_fingerprint):
-            if run_id > latest.get(name, ("",))[0]:
-                latest[name] = (run_id, code, detail or "", engine)
-        read = ("path", "run_id", "outcome", "document")
-        every = self.rows("outcomes", read, None, schema_fingerprint) if latest else ()
-        for name, run_id, outcome, document in every:
-            if outcome != "skipped" and document is not None and latest.get(name, (run_id,))[0] < run_id:
-                del latest[name]
-            above = name.rpartition("/")[0]
-            while above:
-                if above in latest and latest[above][0] < run_id:
-                    del latest[above]
-                above = above.rpartition("/")[0]
-        return {
-            name: (code, detail)
-            for name, (_, code, detail, engine) in latest.items()
-            if engine == read_by(engine_fingerprint, ()) and code != UNAVAILABLE
-        }
+        values = [schema_fingerprint, schema_fingerprint, read_by(engine_fingerprint, ()), UNAVAILABLE]
+        return {name: (code, detail) for name, code, detail in self.ask(_PROBLEMS, values)}
 
     def routed_documents(self, routing: str) -> tuple[dict[str, set[str]], set[str]]:
         """Returns the documents that runs with this routing sent to each schema (its fingerprint), and to none."""
-        runs = {
-            run_id
-            for run_id, arguments in self.rows("runs", ("run_id", "arguments"))
-            if json.loads(arguments or "{}").get(ROUTING) == routing
-        }
         placed: dict[str, set[str]] = {}
         nowhere: set[str] = set()
-        columns = ("document", "outcome", "code", "schema_fingerprint")
-        wanted = pc.field("run_id").isin([*runs]) & (pc.field("document") != "")
-        for document, outcome, code, fingerprint in self.rows("outcomes", columns, wanted) if runs else ():
-            if code == OTHER_KIND:
-                nowhere.add(document)
-            elif outcome != "skipped" or code in ("done", EMPTY_RECORD):
-                placed.setdefault(fingerprint, set()).add(document)
+        for document, other_kind, fingerprint in self.ask(_ROUTED, [routing]):
+            (nowhere if other_kind else placed.setdefault(fingerprint, set())).add(document)
         return placed, nowhere
 
     def digests(self, prefixes: Sequence[str]) -> dict[str, str]:
         """Returns the digests of paths with these prefixes from any run, under any schema."""
-        rows = self.rows("outcomes", ("path", "document")) if prefixes else ()
-        return {name: digest for name, digest in rows if digest and name.startswith(tuple(prefixes))}
+        sql = "SELECT path, document FROM {outcomes} WHERE document <> '' AND starts_with(path, ?)"
+        return {name: digest for prefix in prefixes for name, digest in self.ask(sql, [prefix])}
 
-    def rows(
-        self,
-        table: str,
-        columns: Sequence[str],
-        where: pc.Expression | None = None,
-        schema_fingerprint: str | None = None,
-    ) -> Iterator[tuple[Any, ...]]:
-        """Yields these columns of the committed rows of a table, in order; a column that an older file lacks is null.
-
-        Arrow reads the few files that compaction leaves in 1 to 7 ms, DuckDB in 23 or more: it opens a database.
-        Raises RunError with the path of a broken file.
-        """
-        files = [str(path) for path in self.files(table, schema_fingerprint)]
-        if not files:
-            return
-        try:
-            rows = dataset(files, schema=pa.schema(TABLE_COLUMNS[table]), format="parquet")
-            for batch in rows.to_batches(columns=list(columns), filter=where):
-                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        except (pa.ArrowException, OSError):
-            for path in files:
-                with explain_broken_file(Path(path)):
-                    pq.read_table(path)
-            raise
+    def ask(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Yields the answer to a query over the tables of the commits that count (`StoredRows.ask`)."""
+        return self._rows.ask(self.commits(), sql, values)
 
     def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:
         """Returns the committed files of this table in order, of one schema or of all."""
@@ -292,7 +257,7 @@ class Store(Closing):
     def new_run_id(self, started: datetime | None = None) -> str:
         """Returns the id of a new run; it sorts behind all stored ones, even if the clock was set back."""
         stamp = manifests.now() if started is None else started
-        for (run_id,) in self.rows("runs", ("run_id",)):
+        for (run_id,) in self.ask("SELECT DISTINCT run_id FROM {runs}"):
             if is_own("run", run_id):
                 with contextlib.suppress(ValueError, OverflowError):  # no run of ours began then
                     stamp = max(stamp, time_of(str(run_id)) + timedelta(milliseconds=1))
