@@ -83,12 +83,12 @@ def defined_terms(text: str) -> list[DefinedTerm]:
 
     "three years from the Effective Date (the "Term")" has no name: the text defines "Effective Date" elsewhere.
     """
-    found = [*_defined(text)]
+    found = [*_find_terms(text)]
     known = {one.words for one in found}
     return [one for one in found if text[slice(*one.name)] not in known]
 
 
-def _defined(text: str) -> Iterator[DefinedTerm]:
+def _find_terms(text: str) -> Iterator[DefinedTerm]:
     floor, clauses = 0, representations(text)
     for found in _NAMING.finditer(text):
         words = [*_terms(found)]

@@ -158,7 +158,7 @@ def sealing_of(entity: Entity) -> Sealing | None:
             return "signed"
         if smime_type:
             return "encrypted"
-        return "signed" if _SIGNED_DATA in _unarmoured(entity.content()[:200]) else "encrypted"
+        return "signed" if _SIGNED_DATA in _strip_armour(entity.content()[:200]) else "encrypted"
     return _file_of_openpgp(entity)
 
 
@@ -204,13 +204,13 @@ def signed_content(data: bytes) -> bytes:
     content = b""
     for _ in range(MAX_EXPANSIONS):
         try:
-            content = data = _Ber(_unarmoured(data)).signed_content()
+            content = data = _Ber(_strip_armour(data)).signed_content()
         except IndexError:
             break
     return content
 
 
-def _unarmoured(data: bytes) -> bytes:
+def _strip_armour(data: bytes) -> bytes:
     return unbase64(_ARMOUR.sub(b"", data)) if data.startswith((b"M", b"-----BEGIN ")) else data
 
 

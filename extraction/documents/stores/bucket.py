@@ -114,13 +114,13 @@ class Bucket:
 
         Raises UsageError if the store refuses, RunError if it does not answer.
         """
-        found = self._listed(key, lambda: {one.key: one for one in self._entries(key)})
+        found = self._ask_bucket(key, lambda: {one.key: one for one in self._entries(key)})
         hidden = (name for name in found if name != key and "/." in f"/{name[len(key) :].lstrip('/')}")
         return [found[name] for name in sorted(found.keys() - {*hidden})]
 
     def single(self, key: str) -> StoredObject | None:
         """Returns the object with this key, None if there is none. Raises the errors of `objects`."""
-        return next(iter(self._listed(key, lambda: self._at(key))), None)
+        return next(iter(self._ask_bucket(key, lambda: self._at(key))), None)
 
     def fetch(self, one: StoredObject) -> tuple[bytes, str]:
         """Returns the bytes of an object now, and their version.
@@ -138,7 +138,7 @@ class Bucket:
         except _Refused as error:
             raise RunError(f"{where}: {error}; then run the same command again") from None
 
-    def _listed(self, key: str, call: Callable[[], _T]) -> _T:
+    def _ask_bucket(self, key: str, call: Callable[[], _T]) -> _T:
         where = self.path_of(key)
         try:
             return _patiently(call, where)
@@ -147,7 +147,7 @@ class Bucket:
 
     def _entries(self, key: str) -> list[StoredObject]:
         try:
-            with self._explained():
+            with self._explain_failures():
                 pages = self._store.list(f"{key}/" if key else None, chunk_size=_PAGE)
                 below = [_object_of(meta) for meta in chain.from_iterable(pages)]
         except _StrangeKey:
@@ -174,18 +174,18 @@ class Bucket:
                 yield StoredObject(name, one.size, "", one.mtime_ns and one.mtime_ns / 1e9)
 
     def _at(self, key: str) -> list[StoredObject]:
-        with suppress(FileNotFoundError), self._explained():
+        with suppress(FileNotFoundError), self._explain_failures():
             return [_object_of(self._store.head(key))] if key else []
         return []
 
     def _get(self, key: str) -> tuple[bytes, str]:
-        with self._explained():
+        with self._explain_failures():
             answer = self._store.get(key)
             _check_size(answer.meta["size"])
             return bytes(answer.bytes()), _object_of(answer.meta).version
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_failures(self) -> Iterator[None]:
         try:
             yield
         except DocumentError:

@@ -60,7 +60,7 @@ def _boolean(one: Beside) -> Effect | None:
         return None
     told, sure = _told(one), CORRECTED
     if not told:
-        told, sure = _same_answers(one) or _opposed(one) or _denied_statement(one), UNLABELLED
+        told, sure = _same_answers(one) or _opposites(one) or _denied_statement(one), UNLABELLED
     values = {*told.values()}
     if len(values) == 2:
         return Effect(CONTRADICTED, spans=tuple(told), most=DOUBTED)
@@ -83,7 +83,7 @@ def _same_answers(one: Beside) -> dict[Span, bool]:
     return told if is_form and len(told) == fields and len({*told.values()}) == 1 else {}
 
 
-def _opposed(one: Beside) -> dict[Span, bool]:
+def _opposites(one: Beside) -> dict[Span, bool]:
     """Returns where the document has the field's one word only with a beginning that makes it its opposite."""
     words = [text for text in label_texts(one.asked.label, one.slot.path) if len(stems(text, OPTION_LETTERS)) == 1]
     if not words or any(one.labels()):
@@ -178,7 +178,7 @@ def _twice(one: Beside) -> Effect | None:
     return Effect(CONTRADICTED, spans=tuple(told.values()), most=DOUBTED) if len(told) > 1 else None
 
 
-def _unstated(one: Beside) -> Effect | None:
+def _without_a_word(one: Beside) -> Effect | None:
     """A choice of which the document has no word is none, where the schema allows that; rows may tell it as a whole.
 
     One that the model is likelier right about than not is left, in doubt: a report without units has those of its kind.
@@ -221,4 +221,4 @@ def _bare(words: str) -> str:
     return _OPPOSED.sub("", words)
 
 
-ANSWERS: tuple[Kind, ...] = (_boolean, _choice, _twice, _unstated)
+ANSWERS: tuple[Kind, ...] = (_boolean, _choice, _twice, _without_a_word)

@@ -31,7 +31,7 @@ def _currency(one: Beside) -> Effect | None:
     """A shared sign is the one of its currencies that the document states; of several it is in doubt."""
     if (one.value not in CURRENCY_CODES and one.value is not None) or str(one.value) in one.printed:
         return None
-    labelled = dict(_labelled(one)) if one.value or _IS_CURRENCY.search(one.words) else {}
+    labelled = dict(_codes_behind_label(one)) if one.value or _IS_CURRENCY.search(one.words) else {}
     if len(labelled) == 1 and one.value not in labelled:
         ((told, at),) = labelled.items()
         allowed = one.slot.accepts(json.dumps(told).encode())
@@ -65,7 +65,7 @@ def _currency(one: Beside) -> Effect | None:
     return Effect(STATED, json.dumps(code), (place,), CORRECTED)
 
 
-def _labelled(one: Beside) -> Iterator[tuple[str, Span]]:
+def _codes_behind_label(one: Beside) -> Iterator[tuple[str, Span]]:
     """Yields the codes right behind the field's label, or below it in a table."""
     text = one.document.text
     for start, end in one.labels():

@@ -37,7 +37,7 @@ def _error(one: Beside) -> Effect | None:
     """A field has no value where the document shows an error beside its label, or in the words of the value."""
     if one.value is None or not any(sign in one.document.text for sign in ("#", "NaN", "Err:")):
         return None
-    if one.spans and _covered(one):
+    if one.spans and _lies_in_error(one):
         return nothing(one)
     for start, end in one.labels():
         if (cell := one.below(start, end)) and _ERROR.fullmatch(one.document.text, *cell) and cell not in one.spans:
@@ -83,7 +83,7 @@ def _beside_nothing(one: Beside) -> Effect | None:
     return nothing(one) if text[line[0] : line[1]].strip(" :|\t") == text[start:end] else None
 
 
-def _covered(one: Beside) -> bool:
+def _lies_in_error(one: Beside) -> bool:
     """Returns whether the words of a value lie within an error."""
     start, end = one.line
     own = one.spans[0][0], one.spans[-1][1]

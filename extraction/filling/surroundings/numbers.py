@@ -101,15 +101,15 @@ def _one_tax(one: Beside) -> Effect | None:
     if asks_one or not _is_number(one) or not one.spans or re.search(r"/\d+(?:/|$)", one.pointer):
         return None
     text, end = one.document.text, one.spans[-1][1]
-    own = None if any(map(str.isdigit, one.after)) else _taxed(text[one.line[0] : end], one)
+    own = None if any(map(str.isdigit, one.after)) else _read_tax_line(text[one.line[0] : end], one)
     lines = [text[slice(*one.line_of(at, at))] for at in (one.line[0] - 1, one.line[1] + 1) if 0 <= at < len(text)]
-    others = [found for line in lines if (found := _taxed(line, one))]
+    others = [found for line in lines if (found := _read_tax_line(line, one))]
     if own is None or not any(words == own[0] and rate != own[1] for words, rate in others):
         return None
     return Effect(NULL_AS_TOLD, "null" if one.slot.nullable else None, most=DOUBTED)
 
 
-def _taxed(line: str, one: Beside) -> tuple[list[str], Decimal] | None:
+def _read_tax_line(line: str, one: Beside) -> tuple[list[str], Decimal] | None:
     """Returns the words of a line that ends with a tax, and its rate in percent; None if no rate tells a tax."""
     read = [digits_to_decimals(match[0], one.locale) for match in re.finditer(_NUMBER, line)]
     *numbers, tax = [Decimal(own[0]) for own in read if own] or [Decimal(0)]

@@ -95,7 +95,7 @@ def _unit(one: Beside) -> Effect | None:
         own_kind = kind
     if own_kind != kind:
         return Effect(OTHER_UNIT, most=DOUBTED)
-    return _converted(one, number, own, factor, OTHER_UNIT)
+    return _convert(one, number, own, factor, OTHER_UNIT)
 
 
 def _base(one: Beside) -> Effect | None:
@@ -107,16 +107,16 @@ def _base(one: Beside) -> Effect | None:
     if (count := _count(one.printed)) and _PER_BEFORE.search(one.before) and (price := _PRICE.match(behind)):
         read = digits_to_decimals(price[1], one.locale)
         if read and _EACH.search(one.words):
-            return _converted(one, Decimal(read[0]), Decimal(1), Decimal(count), OTHER_BASE)
+            return _convert(one, Decimal(read[0]), Decimal(1), Decimal(count), OTHER_BASE)
         return Effect(OTHER_BASE, most=DOUBTED)
     per = _PER.match(behind) or _PER_LABEL.search(one.before)
     priced = _is_money(one.words) or _EACH.search(one.words)  # "85/100" is a score
     if per is not None and priced and (count := _count(per["count"])) and _count_asked(one.words) != count:
         if _EACH.search(one.words):
-            return _converted(one, number, Decimal(1), Decimal(count), OTHER_BASE)
+            return _convert(one, number, Decimal(1), Decimal(count), OTHER_BASE)
         return Effect(OTHER_BASE, most=DOUBTED)
     if _CENTS.match(behind) and not _ASKS_CENTS.search(one.words) and _is_money(one.words):
-        return _converted(one, number, Decimal(1), Decimal(100), OTHER_BASE)
+        return _convert(one, number, Decimal(1), Decimal(100), OTHER_BASE)
     return None
 
 
@@ -130,7 +130,7 @@ def _scale(one: Beside) -> Effect | None:
         if words.search(one.words):
             return None
         if words.search(one.before) or words.search(one.after):
-            return _converted(one, number, Decimal(factor), Decimal(1), OTHER_BASE)
+            return _convert(one, number, Decimal(factor), Decimal(1), OTHER_BASE)
         if words.search(text, max(0, start - 2000), start):
             return Effect(OTHER_BASE, most=DOUBTED)
     return None
@@ -147,7 +147,7 @@ def _rate(one: Beside) -> Effect | None:
         return None
     if told | asked == {"month", "year"}:
         own, wanted = (12, 1) if "year" in asked else (1, 12)
-        return _converted(one, number, Decimal(own), Decimal(wanted), OTHER_BASE)
+        return _convert(one, number, Decimal(own), Decimal(wanted), OTHER_BASE)
     return Effect(OTHER_BASE, most=DOUBTED)
 
 
@@ -212,7 +212,7 @@ def _unit_of(name: str) -> tuple[str, Decimal]:
     return _TABLE.get(name) or _TABLE[name.lower()]
 
 
-def _converted(one: Beside, number: Decimal, own: Decimal, wanted: Decimal, flag: str) -> Effect:
+def _convert(one: Beside, number: Decimal, own: Decimal, wanted: Decimal, flag: str) -> Effect:
     with localcontext() as context:
         context.prec = 40
         value = number * own / wanted

@@ -171,11 +171,11 @@ def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> C
     adds = adding_columns(table, numbers_behind(last, memory.reader), steps, memory.reader)
     less = counts[:, None] & (balances | (steps & adds.any() & ~adds)) & (own <= 0)
     votes = _without_balances(votes, less, adds if adds.any() else steps)
-    ungrouped = _ungrouped(asked.slots, table, text)
+    ungrouped = _columns_without_groups(asked.slots, table, text)
     return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, barred, ungrouped, none)
 
 
-def _ungrouped(slots: Sequence[Slot], table: PrintedTable, text: str) -> npt.NDArray[np.bool_]:
+def _columns_without_groups(slots: Sequence[Slot], table: PrintedTable, text: str) -> npt.NDArray[np.bool_]:
     """Returns for fields of the items around others the columns that tell no groups, if some column tells them: [F, C].
 
     A column tells groups of rows if its value stays the same over rows and changes at some; empty cells go on.

@@ -176,7 +176,7 @@ def _read_rows(asked: ListFields, table: PrintedTable, memory: Memory) -> dict[i
     sure = {
         slot.index for slot, chance in zip(asked.slots, found.chances, strict=True) if chance >= asked.config.column
     }
-    contested = _contested(asked.slots, signs.votes, found.columns)
+    contested = _contested_slots(asked.slots, signs.votes, found.columns)
     # Words of a text may reach into columns beside it, and the network reads them better.
     numbers = {
         slot.index
@@ -232,7 +232,7 @@ def _barred_cells(slots: Sequence[Slot], barred: npt.NDArray[np.bool_], row: Tab
     }
 
 
-def _contested(slots: Sequence[Slot], votes: npt.NDArray[np.float64], columns: Sequence[int]) -> set[int]:
+def _contested_slots(slots: Sequence[Slot], votes: npt.NDArray[np.float64], columns: Sequence[int]) -> set[int]:
     """Returns the slots whose columns the network holds for another's: "Rate" is no tax rate if it is a price."""
     pointed = votes[:, :-1] * (votes[:, :-1] > LIST_CONTESTED)
     others = most_of_others(pointed.astype(np.float32))
