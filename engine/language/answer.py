@@ -22,9 +22,9 @@ from itertools import accumulate
 from typing import Any
 
 from cinnabar.engine.choices import drop_unsupported_choices
+from cinnabar.engine.evidence.places import ABSENT, Aligner
 from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.language.planning import Remaining
-from cinnabar.engine.replies.alignment import ABSENT, Aligner
 from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request

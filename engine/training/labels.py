@@ -12,9 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from cinnabar.engine.readings.align import find_value
-from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.scan import Mention, scan
+from cinnabar.engine.evidence.search import Search, Span
 from cinnabar.schemas.form.fitting import record_parts, record_rows
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot
 
@@ -26,7 +24,7 @@ ROW_CANDIDATES = 24
 #: the first row.
 ROW_STATES, SKIPPED, GAP, LATE = 64, 0.05, 0.0002, 0.00002
 
-Spans = list[tuple[int, int]]
+Spans = list[Span]
 
 
 @dataclass(slots=True)
@@ -57,51 +55,31 @@ class Labels:
     rows: list[LabelledRow] = field(default_factory=list)
 
 
-class Finder:
-    """Finds values in one text; it searches for every value once."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.locale: Locale = document_locale(text)
-        self.mentions: list[Mention] = scan(text, self.locale)
-        self._spans_of: dict[tuple[str, str], Spans] = {}
-
-    def __call__(self, slot: Slot, value: Any) -> Spans:
-        """Returns all spans that have this value among their readings."""
-        key = (repr(value), slot.kind + slot.format)
-        if key not in self._spans_of:
-            hint = slot.format or slot.kind
-            self._spans_of[key] = (
-                [] if value == "" else find_value(self.text, value, hint, self.locale, self.mentions)
-            )
-        return self._spans_of[key]
-
-
 def label_by_search(text: str, form: Form, truth: Any) -> Labels:
     """Returns the labels of a document with only its record known."""
-    labels, finder = Labels(), Finder(text)
-    _walk(form.root, truth, -1, (0, len(text)), labels, finder)
+    labels = Labels()
+    _walk(form.root, truth, -1, (0, len(text)), labels, Search(text))
     return labels
 
 
-def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Labels, finder: Finder) -> None:
+def _walk(node: Node, value: Any, row: int, region: tuple[int, int], labels: Labels, search: Search) -> None:
     if isinstance(node, Slot):
         known = value is not None and not isinstance(value, dict | list) and not node.options
-        spans = finder(node, value) if known else []
+        spans = list(search.find(value, node.day_first).spans) if known else []
         labels.leaves.append(LabelledLeaf(node, value, _within(spans, region) if row >= 0 else spans, row))
         return
     if isinstance(node, ArrayNode):
         rows = [parts for _, parts in record_rows(node, value)]
-        anchors = _anchors(rows, region, finder)
+        anchors = _anchors(rows, region, search)
         for i, (parts, anchor) in enumerate(zip(rows, anchors, strict=True)):
             until = next((a for a in anchors[i + 1 :] if a >= 0), region[1])
             labels.rows.append(LabelledRow(node, row, anchor, until))
             inner = (anchor, until) if anchor >= 0 else region
             at = len(labels.rows) - 1
             for part, item in parts:
-                _walk(part, item, at, inner, labels, finder)
+                _walk(part, item, at, inner, labels, search)
     for _, part, below in record_parts(node, value):
-        _walk(part, below, row, region, labels, finder)
+        _walk(part, below, row, region, labels, search)
 
 
 def _within(spans: Spans, region: tuple[int, int]) -> Spans:
@@ -125,13 +103,13 @@ def _leaves_of(node: Node, value: Any) -> list[tuple[Slot, Any]]:
 
 
 def _anchors(
-    rows: Sequence[list[tuple[Node, Any]]], region: tuple[int, int], finder: Finder
+    rows: Sequence[list[tuple[Node, Any]]], region: tuple[int, int], search: Search
 ) -> list[int]:
     """Returns for each row the character at which it begins, ascending, -1 if it was not found."""
     possible = []
     for parts in rows:
         starts = [
-            sorted({s for s, _ in finder(slot, v) if region[0] <= s < region[1]})
+            sorted({s for s, _ in search.find(v, slot.day_first).spans if region[0] <= s < region[1]})
             for part, item in parts
             for slot, v in _leaves_of(part, item)
         ]

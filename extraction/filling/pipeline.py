@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from cinnabar.engine.evidence.words_behind import row_region, words_behind
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Metered, Request, Result
 from cinnabar.engine.work_time import limit_batches, time_stage
 from cinnabar.errors import DocumentError, NotAccepted
@@ -28,7 +29,6 @@ from cinnabar.extraction.filling.records.doubts import (
 from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
 from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, Facts, demanded_refusals, facts_of
 from cinnabar.extraction.filling.records.given import Given, constants_of, gather, given_by, put, told
-from cinnabar.extraction.filling.records.indirect_evidence import row_region, words_behind
 from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums, without_sum_rows
 from cinnabar.extraction.filling.records.marks import boxes_of
 from cinnabar.extraction.filling.records.merging import merge

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
-from cinnabar.engine.readings.align import NAME_NEAR, NAME_STEM
+from cinnabar.engine.readings.stems import NAME_NEAR, beginnings, share_of_name
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
 from cinnabar.errors import ModelError
@@ -35,7 +34,6 @@ SHORTEST_PASSAGE, LONGEST_PASSAGE = 5.0, 11.0
 #: The origins of leaves without words in the document.
 NONE = ("absent", "default")
 
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +122,8 @@ def features_of(form: Form, passage: Passage, filled: Filled) -> RecordFeatures:
     row_of = {pointer: _row_around(pointer, filled.rows) for pointer in asked}
     spans = Counter(span for leaf in asked.values() if leaf.origin != "chosen" for span in set(leaf.spans))
     whole = _whole(list(asked.values()), len(passage.text))
-    beginnings = _beginnings(passage.text)
-    mentioned = [_share_of_name(question.label, beginnings) for question in questions]
+    begun = beginnings(passage.text)
+    mentioned = [share_of_name(question.label, begun) for question in questions]
     leaves: dict[str, ConfidenceFeatures] = {}
     for pointer, leaf in asked.items():
         row = row_of[pointer]
@@ -190,19 +188,7 @@ def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:
     if not leaf.spans or leaf.origin == "chosen":
         return 0.0
     start = leaf.spans[0][0] - passage.offset
-    return _share_of_name(label, _beginnings(passage.text[max(0, start - NAME_NEAR) : max(0, start)]))
-
-
-def _share_of_name(label: str, beginnings: Set[str]) -> float:
-    """Returns the share of a name's words with which one of a text's words begins (`_beginnings`)."""
-    wanted = {word.lower()[:NAME_STEM] for word in _WORD.findall(label) if len(word) > 2}
-    return len(wanted & beginnings) / len(wanted) if wanted else 0.0
-
-
-def _beginnings(text: str) -> Set[str]:
-    """Returns the beginnings, of three letters up to STEM, of a text's words."""
-    words = {word[:NAME_STEM].lower() for word in _WORD.findall(text)}
-    return {word[:letters] for word in words for letters in range(3, NAME_STEM + 1)}
+    return share_of_name(label, beginnings(passage.text[max(0, start - NAME_NEAR) : max(0, start)]))
 
 
 def _row_features(chance: float, own: list[Leaf], whole: ConfidenceFeatures) -> ConfidenceFeatures:

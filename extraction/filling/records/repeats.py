@@ -14,8 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from cinnabar.engine.evidence.search import fold
 from cinnabar.engine.models.reader.calibration import NONE
-from cinnabar.engine.readings.align import fold
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, walk_lists, walk_record

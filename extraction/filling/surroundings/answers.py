@@ -6,8 +6,9 @@ import json
 import re
 from functools import lru_cache
 
+from cinnabar.engine.evidence.words_behind import OPTION_LETTERS
 from cinnabar.engine.readings.readings import BOOLEANS
-from cinnabar.extraction.filling.records.indirect_evidence import OPTION_LETTERS, stems
+from cinnabar.engine.readings.stems import stems
 from cinnabar.extraction.filling.surroundings.beside import (
     CORRECTED,
     DOUBTED,

@@ -10,12 +10,12 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
+from cinnabar.engine.evidence.words_behind import words_behind
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
-from cinnabar.engine.readings.align import NAME_STEM
 from cinnabar.engine.readings.locale import Locale
+from cinnabar.engine.readings.stems import NAME_STEM, stems
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.records.indirect_evidence import stems, words_behind
 from cinnabar.schemas.form.form import Form, Slot
 
 #: The most confidence of a value whose surroundings speak against it, and of one that they correct.

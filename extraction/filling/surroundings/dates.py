@@ -11,7 +11,7 @@ from itertools import chain
 
 from cinnabar.engine.readings.dates import dates_in, read_month
 from cinnabar.engine.readings.periods import periods_in
-from cinnabar.extraction.filling.records.indirect_evidence import stems
+from cinnabar.engine.readings.stems import stems
 from cinnabar.extraction.filling.surroundings.beside import (
     AGREED,
     CORRECTED,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cinnabar.engine.readings.stems import stems
 from cinnabar.extraction.documents.plain.rows import CELL_ERROR
-from cinnabar.extraction.filling.records.indirect_evidence import stems
 from cinnabar.extraction.filling.surroundings.beside import DOUBTED, Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import NOT_SHOWN
 

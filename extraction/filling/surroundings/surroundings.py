@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from cinnabar.engine.evidence.words_behind import row_region
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.records.indirect_evidence import row_region
 from cinnabar.extraction.filling.surroundings import (
     answers,
     columns,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.cases import each
 
+from cinnabar.engine.evidence.words_behind import FARTHEST, row_region, words_behind
 from cinnabar.engine.request import Leaf, Origin
-from cinnabar.extraction.filling.records.indirect_evidence import FARTHEST, row_region, words_behind
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema(

@@ -13,21 +13,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from cinnabar.engine.evidence.search import behind_label, search_in
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
-from cinnabar.engine.readings.align import NAME_NEAR, NAME_STEM
+from cinnabar.engine.readings.stems import NAME_NEAR, NAME_STEM, stems
 from cinnabar.engine.request import Leaf
 from cinnabar.schemas.form.form import Form
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The most characters between words that belong together, and the most characters of a document that are searched.
 WORDS_CLOSE, FARTHEST = 80, 400_000
-#: A value with more letters than this is not searched as a whole.
-LONGEST_SEARCHED = 120
 #: The fewest letters of a meaningful word in an option's name, and in a description.
 OPTION_LETTERS, NOTE_LETTERS = 4, 5
 _Spans = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"[^\W_]+")
-_BETWEEN = r"[\W_]*"
 
 
 def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> _Spans:
@@ -45,10 +43,10 @@ def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> 
     whole = (0, min(len(text), FARTHEST))
     if leaf.text == "true":
         return _close_words(text, (start, end), asked)
-    for lowest, highest in dict.fromkeys([region, whole]):
-        printed = _printed_place(leaf.text or "", text, lowest, highest, asked.label)
-        if printed:
-            return printed
+    value = str(json.loads(leaf.text or ""))
+    for searched in dict.fromkeys([region, whole]):
+        if printed := search_in(text).printed(value, searched, name=True):
+            return (behind_label(text, printed, asked.label),)
     if leaf.text in slot.options:
         return _close_words(text, (start, end), questions.options[leaf.slot][slot.options.index(leaf.text)])
     return ()
@@ -65,25 +63,6 @@ def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int)
     following = rows.get(f"{array}/{int(index) + 1}") if index.isdecimal() else None
     end = following[0] if following is not None and following[0] > start else start + NAME_NEAR * NAME_STEM
     return start, min(end, length)
-
-
-def _printed_place(value: str, text: str, start: int, end: int, label: str) -> _Spans:
-    """Returns the printed value: its first place after words of the label, else its first place."""
-    plain = str(json.loads(value))
-    letters = "".join(_WORD.findall(plain))
-    if not letters or len(letters) > LONGEST_SEARCHED:
-        return ()
-    # A short value must match whole words: "no" is not printed in "November".
-    closing = r"(?![^\W_])" if len(letters) < OPTION_LETTERS or letters.isdecimal() else ""
-    pattern = re.compile(r"(?<![^\W_])" + _BETWEEN.join(map(re.escape, letters)) + closing, re.IGNORECASE)
-    wanted = stems(label)
-    first: _Spans = ()
-    for match in pattern.finditer(text, start, end):
-        before = stems(text[max(0, match.start() - NAME_NEAR) : match.start()])
-        if not wanted or wanted & before:
-            return (match.span(),)
-        first = first or (match.span(),)
-    return first
 
 
 def _close_words(text: str, region: tuple[int, int], asked: Question) -> _Spans:
@@ -111,8 +90,3 @@ def _places(text: str, region: tuple[int, int], wanted: set[str]) -> Iterator[tu
         stem = word[0].lower()[:NAME_STEM]
         if stem in wanted:
             yield word.start(), word.end(), stem
-
-
-def stems(words: str, least: int = 3) -> set[str]:
-    """Returns the beginnings of the words of at least so many letters, in small letters."""
-    return {word.lower()[:NAME_STEM] for word in _WORD.findall(words) if len(word) >= least}
