@@ -135,8 +135,7 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     assert plan.out is not None
     check_plan(paths, plan, assignment)
     with Store.open(plan.out) as store:
-        if commit_waiting(store):
-            store.publish()
+        commit_waiting(store)
         for part in assignment.parts:
             store.check_united(part.source, part.compiled_schema)
     check_server()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.compiling.changes import Renames, changes
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import above, lies_within
+from cinnabar.schemas.pointers import above
 
 
 class Action(StrEnum):
@@ -49,6 +50,10 @@ class Action(StrEnum):
     NO_PART = "no_part"
 
 
+# What fixes one place unless it stands for the whole record, and how the text of such a unit begins: the place is told
+# without the list that it holds.
+_OF_ONE_PLACE = frozenset({Action.VALUE, Action.ABSENT, Action.LIST})
+_FIRST, _DECODER = '[{"pointer":', JSONDecoder()
 #: What takes a document out of its schema.
 EXCLUDING = frozenset({Action.OTHER_KIND, Action.NO_PART})
 
@@ -94,11 +99,18 @@ class Correction:
     undone_by: str = ""
 
     @cached_property
+    def places(self) -> tuple[str, ...]:
+        """The pointers of its units."""
+        if self.action in _OF_ONE_PLACE and self.pointer and self.fixed.startswith(_FIRST):
+            return (_DECODER.raw_decode(self.fixed, len(_FIRST))[0],)
+        return tuple(unit.pointer for unit in self.units)
+
+    @cached_property
     def units(self) -> tuple[CorrectedPlace, ...]:
         """The places that it fixes, read when somebody asks for them.
 
         Each correction within a list holds the whole list, so that to read those of all corrections of a document with
-        18,000 values took seconds, and few of them are ever needed.
+        18,000 values took seconds, and the last one alone counts.
         """
         return units_from(self.fixed)
 
@@ -145,36 +157,15 @@ def counting_of(corrections: Sequence[Correction]) -> list[tuple[Correction, Cor
     counting: list[tuple[Correction, CorrectedPlace]] = []
     taken: set[str] = set()
     for one in reversed(corrections):
-        for unit in reversed(one.units):
-            if not any(at in taken for at in above(unit.pointer)):
-                counting.append((one, unit))
-        taken.update(unit.pointer for unit in one.units)
+        left = [place for place in one.places if not any(at in taken for at in above(place))]
+        counting += ((one, unit) for unit in reversed(one.units) if unit.pointer in left) if left else ()
+        taken.update(one.places)
     return counting[::-1]
 
 
 def counting_units(corrections: Sequence[Correction]) -> list[CorrectedPlace]:
     """Returns the places of `counting_of` alone."""
     return [unit for _, unit in counting_of(corrections)]
-
-
-def find_concerned(corrections: Sequence[Correction], pointers: Iterable[str]) -> list[Correction]:
-    """Returns those of these corrections, oldest first, whose places meet one of these or each other's."""
-    places = set(pointers)
-    meeting: dict[str, Correction] = {}
-    grown = True
-    while grown:
-        grown = False
-        for one in corrections:
-            own = {unit.pointer for unit in one.units}
-            if one.identity not in meeting and any(_meet(a, b) for a in own for b in places):
-                meeting[one.identity] = one
-                places |= own
-                grown = True
-    return [one for one in corrections if one.identity in meeting]
-
-
-def _meet(one: str, other: str) -> bool:
-    return lies_within(one, other) or lies_within(other, one)
 
 
 def renamed_corrections(

@@ -15,7 +15,6 @@ from typing import Any
 
 from cinnabar.errors import (
     CinnabarError,
-    NotAccepted,
     NotStored,
     Overtaken,
     OvertakenPlace,
@@ -30,13 +29,7 @@ from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.state import Reviewed, place_digest
 from cinnabar.extraction.corrections.stored import correction_rows, states
 from cinnabar.extraction.corrections.units import place_of, text_at
-from cinnabar.extraction.corrections.waiting_commits import (
-    Judged,
-    after_entry,
-    after_waiting_entry,
-    check_stored,
-    commit_waiting,
-)
+from cinnabar.extraction.corrections.waiting_commits import after_entry, commit_waiting
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
@@ -60,7 +53,7 @@ class Corrector:
         self._mutex = threading.RLock()
         self._behind = behind
 
-    def commit(self, own: Judged | None = None) -> None:
+    def commit(self) -> None:
         """Commits and publishes what waits if no run holds the folder; else that run does it.
 
         What cannot be committed now, as on a full disk, waits on: it is durable, so this is no failure of a change.
@@ -69,13 +62,12 @@ class Corrector:
         with contextlib.suppress(CinnabarError, OSError):
             before: list[WaitingCorrection] = []
             for _ in range(_LOOKS):
-                waiting = journal.waiting_corrections(self._out, own and own[0])
+                waiting = journal.waiting_corrections(self._out)
                 if waiting == before or is_locked(self._out):
                     break
                 before = waiting
                 with Store.open(self._out) as store:
-                    if commit_waiting(store, own):
-                        store.publish()
+                    commit_waiting(store)
 
     def state(self, document: str, schema_name: str) -> Reviewed:
         """Returns the present record of this document (its digest), with corrections that still wait for their commit.
@@ -100,8 +92,8 @@ class Corrector:
                 entry = entry_of_changes(self._out, state, changes, who, content)
                 if not entry.corrections:
                     return _shown(state)
-                judged = self._write(state, entry)
-            return self._commit(judged)
+                after = self._write(state, entry)
+            return self._commit(after)
 
     def undo(
         self,
@@ -125,8 +117,8 @@ class Corrector:
                 if not entry.undone:
                     return _shown(state)
                 check_seen(state, [Change(Action.ACCEPT, "", None, (), seen)])
-                judged = self._write(state, entry)
-            return self._commit(judged)
+                after = self._write(state, entry)
+            return self._commit(after)
 
     def _state(self, document: str, schema_name: str) -> Reviewed:
         # In this order: an entry goes after its commit, so one that is gone from the first listing is in the second.
@@ -154,30 +146,25 @@ class Corrector:
 
     def _after_waiting(self, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
         try:
-            after = after_waiting_entry(self._out, state, entry)
-            check_stored(self._out, after, entry)
-            return after
+            return after_entry(self._out, state, entry)
         except RunError:
             raise
         except Exception:  # whoever commits it sets it aside, and says so
             return state
 
-    def _write(self, state: Reviewed, entry: WaitingCorrection) -> Judged:
+    def _write(self, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
         """Judges an entry and makes it durable. Raises Refused, and nothing is durable then."""
         try:
-            after = after_entry(self._out, state, entry)
-            check_stored(self._out, after, entry)
-        except NotAccepted as problem:
-            raise Refused(state.path, [(problem.pointer, str(problem))]) from problem
+            after = after_entry(self._out, state, entry, new=True)
         except NotStored as error:
             raise Refused(state.path, [(error.pointer, error.why)], "cannot be stored") from error
         journal.write(self._out, entry)
-        return entry, replace(after, before=state)
+        return replace(after, before=state)
 
-    def _commit(self, judged: Judged) -> Reviewed:
+    def _commit(self, after: Reviewed) -> Reviewed:
         if not self._behind:
-            self.commit(judged)
-        return _shown(judged[1])
+            self.commit()
+        return _shown(after)
 
 
 def corrections(out: Path) -> list[Correction]:
@@ -244,4 +231,4 @@ def _last(state: Reviewed, place: str) -> tuple[str, bool]:
 def _concerns(one: Correction, place: str) -> bool:
     if one.action in EXCLUDING or not place:
         return True
-    return any(lies_within(unit.pointer, place) or lies_within(place, unit.pointer) for unit in one.units)
+    return any(lies_within(own, place) or lies_within(place, own) for own in one.places)

@@ -117,25 +117,22 @@ def write(out: Path, entry: WaitingCorrection) -> None:
             raise
 
 
-def waiting_corrections(out: Path, own: WaitingCorrection | None = None) -> list[WaitingCorrection]:
-    """Returns the entries that wait for their commit, oldest first, without those of `broken`.
-
-    `own` is an entry that this process wrote, which is not read again.
-    """
-    return _entries(out, own)[0]
+def waiting_corrections(out: Path) -> list[WaitingCorrection]:
+    """Returns the entries that wait for their commit, oldest first, without those of `broken`."""
+    return _entries(out)[0]
 
 
 def broken(out: Path) -> dict[Path, str]:
     """Returns the files that no entry can be read from, with the reasons; they stay where they are."""
-    return _entries(out, None)[1]
+    return _entries(out)[1]
 
 
-def _entries(out: Path, own: WaitingCorrection | None) -> tuple[list[WaitingCorrection], dict[Path, str]]:
+def _entries(out: Path) -> tuple[list[WaitingCorrection], dict[Path, str]]:
     entries: list[WaitingCorrection] = []
     reasons: dict[Path, str] = {}
     for path in waiting_files(out):
         try:
-            entries.append(own if own is not None and path.stem == own.identity else _read(path))
+            entries.append(_read(path))
         except FileNotFoundError:  # committed meanwhile
             continue
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

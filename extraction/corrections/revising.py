@@ -1,16 +1,16 @@
-"""Puts corrections into a record, takes them out again, and decides what becomes of the record then."""
+"""Puts corrections into the record that a model made, and decides what becomes of it then."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from cinnabar.errors import NotAccepted, RunError
+from cinnabar.errors import NotAccepted, Refused, RunError
 from cinnabar.extraction.corrections.carrying import Carried, carry_over
-from cinnabar.extraction.corrections.changes import Correction, counting_of, find_concerned
+from cinnabar.extraction.corrections.changes import Correction, counting_of
 from cinnabar.extraction.corrections.state import Reviewed, is_settled, unsettled
 from cinnabar.extraction.corrections.units import LEFT_OUT, CorrectedPlace, RecordDraft
 from cinnabar.extraction.filling.checks.checks import Checks
@@ -25,7 +25,6 @@ from cinnabar.extraction.store.tables import UNSTORABLE
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import lies_within
 
 #: The codes of documents whose record is in quarantine for its values.
 _VALUE_CODES = frozenset(
@@ -68,14 +67,23 @@ def _rules(out: Path, name: str, fingerprint: str) -> Rules:
     return Rules(source, compiled, Validator(source), Checks(source, compiled), out)
 
 
-def corrected(outcome: Outcome, corrections: Sequence[Correction], base: Reviewed, rules: Rules) -> Outcome:
-    """Returns an outcome with these corrections in its record, oldest first, and what becomes of it then.
+def corrected(
+    outcome: Outcome,
+    corrections: Sequence[Correction],
+    base: Reviewed,
+    rules: Rules,
+    wanted: Collection[str] = (),
+) -> Outcome:
+    """Returns the outcome that a model made with these corrections in its record, oldest first, and what becomes of it.
 
     Those that its schema cannot hold are left out, and the detail tells which and why. `base` tells the reasons for
-    which a model's record was held back: a place counts until a person has settled it.
+    which a model's record was held back: a place counts until a person has settled it. Raises Refused if one of the
+    corrections with the `wanted` identities would be left out.
     """
     assert outcome.record is not None
     record, left = _with_corrections(outcome.record, corrections, rules)
+    if places := [(one.pointer, why) for one, why in left if one.identity in wanted]:
+        raise Refused(outcome.path, places)
     if left:
         record = replace(record, flags=tuple(sorted({*record.flags, LEFT_OUT})))
     judged = _judged_again(replace(outcome, record=record), record, base, rules)
@@ -153,24 +161,6 @@ def spelled_record(draft: RecordDraft, record: Record, rules: Rules) -> str:
 def _new(before: Sequence[RecordViolation], text: str, rules: Rules) -> list[RecordViolation]:
     """Returns the violations of this text that were not there before."""
     return [one for one in rules.validator.check(text) if one not in before]
-
-
-def without_units(
-    record: Record, base: Record, gone: Iterable[CorrectedPlace], left: Sequence[Correction], rules: Rules
-) -> Record:
-    """Returns a record without these units: their places are as models made them, or as other corrections say.
-
-    `left` are the corrections that stay in force, oldest first. Raises NotAccepted if the schema does not allow it.
-    """
-    flags = tuple(flag for flag in record.flags if flag != LEFT_OUT)
-    draft, made = RecordDraft(replace(record, flags=flags, lengths=base.lengths)), RecordDraft(base)
-    places = sorted({unit.pointer for unit in gone})
-    for at, pointer in enumerate(places):
-        if not any(lies_within(pointer, other) for other in places[:at]):
-            draft.put_unit(made.unit(pointer), rules.compiled.form)
-    for one, unit in counting_of(find_concerned(left, places)):
-        draft.put_unit(rules.carry(unit, base, one.schema_fingerprint).unit, rules.compiled.form)
-    return draft.record(spelled_record(draft, record, rules))
 
 
 def _judged_again(outcome: Outcome, record: Record, base: Reviewed, rules: Rules) -> Outcome:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pyarrow as pa
 
-from cinnabar.errors import NotAccepted, RunError
+from cinnabar.errors import RunError
 from cinnabar.extraction.corrections import journal
-from cinnabar.extraction.corrections.changes import Correction, in_force, renamed_corrections, taken_back
+from cinnabar.extraction.corrections.changes import in_force, renamed_corrections, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import corrected, rules_of, without_units
+from cinnabar.extraction.corrections.revising import corrected, rules_of
 from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.stored import (
     Pair,
@@ -34,57 +34,49 @@ from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT, CORRECTIONS, Key, RecordColumns, table_of
 from cinnabar.schemas.columns.arrow import arrow_schema
 
-#: A waiting entry that this process has judged, with the state after it, which knows the one before.
-Judged = tuple[WaitingCorrection, Reviewed]
 
+def commit_waiting(store: Store) -> int:
+    """Commits and publishes the corrections that people made while the folder was locked.
 
-def commit_waiting(store: Store, own: Judged | None = None) -> int:
-    """Commits the corrections that people made while the folder was locked; returns the number of documents.
-
-    Raises RunError if the disk fails; then they wait on.
+    Returns the number of documents. Raises RunError if the disk fails; then they wait on.
     """
     with store.mutex, failures(f"{store.out}: could not commit corrections"):
-        return _commit_waiting(store, own)
+        entries = journal.waiting_corrections(store.out)
+        count = _commit_waiting(store, entries) if entries else 0
+    if count:
+        store.publish()
+    return count
 
 
-def _commit_waiting(store: Store, own: Judged | None) -> int:
-    judged, judged_after = own or (None, None)
-    entries = journal.waiting_corrections(store.out, judged)
-    if not entries:
-        return 0
+def _commit_waiting(store: Store, entries: Sequence[WaitingCorrection]) -> int:
     pairs = {(entry.document, entry.schema_name) for entry in entries}
     stored, rows = states(store.out, store.commits(), pairs)
+    corrected = dict(stored)
     entries_of: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
-    corrected: dict[Pair, Reviewed] = {}
     done = [entry for entry in entries if entry.identities & rows.identities]
     for entry in entries:
         if entry.identities & rows.identities:
             continue
         pair = entry.document, entry.schema_name
-        state = corrected.get(pair, stored[pair])
         try:
-            if entry is judged and judged_after is not None and state is judged_after.before:
-                after = judged_after
-            else:
-                after = after_waiting_entry(store.out, state, entry)
-                check_stored(store.out, after, entry)
+            after = after_entry(store.out, corrected[pair], entry)
             if not _version_of(after):
                 raise ValueError("there is no outcome of the document under this schema")
         except (RunError, OSError):  # its schema is lost, or the disk fails: it waits on
             continue
         except Exception as error:  # an older version wrote it, or it is damaged: it stops nobody
-            journal.set_correction_aside(store.out, entry, state.path, error)
+            journal.set_correction_aside(store.out, entry, corrected[pair].path, error)
             continue
         entries_of[pair].append(entry)
         corrected[pair] = after
         done.append(entry)
     groups: dict[tuple[str, str], list[Reviewed]] = defaultdict(list)
-    for pair, state in corrected.items():
-        groups[pair[1], _version_of(state)].append(state)
+    for pair in entries_of:
+        groups[pair[1], _version_of(corrected[pair])].append(corrected[pair])
     for (name, fingerprint), group in groups.items():
         _commit(store, name, fingerprint, group, entries_of)
     journal.remove_waiting(store.out, done)
-    return len(corrected)
+    return len(entries_of)
 
 
 def _version_of(state: Reviewed) -> str:
@@ -118,9 +110,7 @@ def renew_corrected(store: Store) -> int:
         for state in states(store.out, store.commits(), wanted, rows)[0].values():
             own = {"" if state.base is None else state.base.run_id, *rows.runs[state.document, state.schema_name]}
             if state.record is not None and state.run_id not in own:
-                corrections = WaitingCorrection("", state.document, state.schema_name, state.in_force)
-                after = after_entry(store.out, replace(state, corrections=()), corrections)
-                groups[state.schema_name, state.schema_fingerprint].append(after)
+                groups[state.schema_name, state.schema_fingerprint].append(revised(store.out, state))
         for (name, fingerprint), group in groups.items():
             content = corrected_rows(store, name, fingerprint, group, store.new_run_id())
             store.commit(name, fingerprint, content, revises=True)
@@ -194,46 +184,25 @@ def corrected_rows(
     return content | {"runs": pa.Table.from_pylist([run], tables.RUNS)}
 
 
-def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
-    """Returns a document's state after an entry: its corrections and its record, with what becomes of it.
+def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection, new: bool = False) -> Reviewed:
+    """Returns a document's state after an entry: what a model made of it, with all corrections that are in force then.
 
-    Raises NotAccepted if corrections are taken back, and the schema does not allow the record without them; RunError if
-    the schema is lost.
+    Raises NotStored, with the place, if a column cannot hold a value; Refused if the entry is `new` and the schema does
+    not allow the record then; RunError if the schema is lost.
     """
-    known = renamed_corrections(out, entry.corrections, state.schema_name, state.schema_fingerprint)
-    entry = replace(entry, corrections=known)
-    now = _corrections_after(state, entry)
-    base, record = state.uncorrected, state.record
-    if base.record is None or record is None:
-        return replace(state, corrections=now)
+    made = renamed_corrections(out, entry.corrections, state.schema_name, state.schema_fingerprint)
+    after = replace(state, corrections=taken_back((*state.corrections, *made), entry.undone))
+    known = after.in_force if LEFT_OUT not in (state.record.flags if state.record else ()) else made
+    after = revised(out, after, {one.identity for one in known} if new else ())
+    check_stored(out, after, entry)
+    return after
+
+
+def revised(out: Path, state: Reviewed, wanted: Collection[str] = ()) -> Reviewed:
+    """Returns a document's state with the record that its base and its corrections in force make (`corrected`)."""
+    base = state.uncorrected
+    if base.record is None or state.record is None:
+        return state
     rules = rules_of(out, state.schema_name, state.schema_fingerprint)
-    gone = {one.undoes for one in entry.undone}
-    units = [unit for one in state.in_force if one.identity in gone for unit in one.units]
-    corrections: Sequence[Correction] = entry.corrections
-    if state.other_kind:
-        # What was corrected or taken back in a document of another kind is not in its stored record.
-        record, corrections = base.record, in_force(now)
-    elif units:
-        record = without_units(record, base.record, units, in_force(now), rules)
-    outcome = corrected(state.outcome_with(record), corrections, base, rules)
-    return replace(state, corrections=now, base=base).with_outcome(outcome)
-
-
-def after_waiting_entry(out: Path, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
-    """Returns a document's state after an entry that waited while the document may have been read again."""
-    try:
-        return after_entry(out, state, entry)
-    except NotAccepted as problem:
-        # A run has written another record since the person asked: its values stay, and the record says so.
-        assert state.record is not None
-        return replace(
-            state,
-            corrections=_corrections_after(state, entry),
-            record=replace(state.record, flags=tuple(sorted({*state.record.flags, LEFT_OUT}))),
-            base=state.uncorrected,
-            detail=f"could not be taken back: {problem}",
-        )
-
-
-def _corrections_after(state: Reviewed, entry: WaitingCorrection) -> tuple[Correction, ...]:
-    return taken_back((*state.corrections, *entry.corrections), entry.undone)
+    outcome = corrected(state.outcome_with(base.record), state.in_force, base, rules, wanted)
+    return replace(state, base=base).with_outcome(outcome)

@@ -100,8 +100,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     if dry_run:
         return _found(out, find_documents(out, document), manifests.read_live(out))[0]
     with Store.open(out) as store:
-        if commit_waiting(store):
-            store.publish()
+        commit_waiting(store)
         forgotten, concerned = _found(store.out, find_documents(store.out, document), store.commits())
         with failures(f"{out}: could not forget {document}"):
             _remove_caches(store.out, forgotten)

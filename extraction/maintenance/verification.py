@@ -76,8 +76,7 @@ def verify(out: Path, clean: bool = False) -> Verified:
             store.go_on_without_lost()
     if aside or clean:
         with Store.open(out) as store:
-            if commit_waiting(store):
-                store.publish()
+            commit_waiting(store)
             if aside and renew_corrected(store):
                 store.publish()
     if clean:

@@ -39,8 +39,7 @@ def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> Store:
     corrections would be lost.
     """
     store = stack.enter_context(Store.open(out))
-    if commit_waiting(store):
-        store.publish()
+    commit_waiting(store)
     for part in assignment.parts:
         store.check_united(part.source, part.compiled_schema)
         if not assignment.options.drop_corrections:

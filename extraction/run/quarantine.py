@@ -137,8 +137,7 @@ def release(out: Path, chosen: Sequence[HeldDocument], allowed: Sequence[str] = 
         outcomes = with_checks(outcomes, Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
         with Store.open(out) as store:
-            if commit_waiting(store):
-                store.publish()
+            commit_waiting(store)
             arguments = {"release": paths, "fields": list(allowed)}
             run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)

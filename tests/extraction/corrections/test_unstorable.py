@@ -121,9 +121,9 @@ def planted(out, document=A, value=BIG):
     """An entry as an older version made it: the column was not asked."""
     from unittest import mock
 
-    from cinnabar.extraction.corrections import corrector
+    from cinnabar.extraction.corrections import waiting_commits
 
-    with Store.open(out), mock.patch.object(corrector, "check_stored", lambda *_: None):
+    with Store.open(out), mock.patch.object(waiting_commits, "check_stored", lambda *_: None):
         correct(out, "/count", value, document)
     (path,) = (out / "waiting").glob("*.json")
     return path
