@@ -128,14 +128,12 @@ def _through_prefect(paths: list[str], plan: RunPlan, assignment: Assignment) ->
     Raises UsageError for wrong use before Prefect starts its server.
     """
     # Cold start: as above. The flow comes last: wrong use is refused before.
-    from cinnabar.extraction.corrections.waiting_commits import commit_waiting
     from cinnabar.extraction.run.stored_run import Summary
     from cinnabar.extraction.store.store import Store
 
     assert plan.out is not None
     check_plan(paths, plan, assignment)
     with Store.open(plan.out) as store:
-        commit_waiting(store)
         for part in assignment.parts:
             store.check_united(part.source, part.compiled_schema)
     check_server()

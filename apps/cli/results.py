@@ -17,7 +17,7 @@ from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.options import OutOption, StoredDocument
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
-from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.corrections.journal import unread_corrections
 from cinnabar.extraction.filling.planning import matched_columns
 from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask

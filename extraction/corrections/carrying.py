@@ -14,7 +14,7 @@ from typing import Any
 
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.changes import counting_of, in_force, renamed_correction, renames_since
-from cinnabar.extraction.corrections.stored import correction_rows
+from cinnabar.extraction.corrections.stored import stored_corrections
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, property_of, scalars
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
@@ -242,10 +242,9 @@ def check_corrections_kept(store: Store, source: SchemaSource, compiled: Compile
 
     A version that has records in the folder was let in before.
     """
-    commits = store.commits()
-    if any(entry.schema_fingerprint == source.fingerprint and entry.records for entry in commits):
+    if any(entry.schema_fingerprint == source.fingerprint and entry.records for entry in store.commits()):
         return
-    rows, lost = correction_rows(store.out, commits), Counter[str]()
+    rows, lost = stored_corrections(store), Counter[str]()
     renames: dict[str, Renames] = defaultdict(Renames)
     for older in {one.schema_fingerprint for pair in rows.pairs if pair[1] == source.name for one in rows.of(pair)}:
         with suppress(RunError):

@@ -18,11 +18,11 @@ from cinnabar.extraction.corrections.changes import (
     renamed_record,
     renames_between,
 )
-from cinnabar.extraction.corrections.revising import Rules, corrected, spelled_record
+from cinnabar.extraction.corrections.revising import Rules, corrected, other_kind_outcome, spelled_record
 from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.stored import base_table, states, stored_corrections
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
-from cinnabar.extraction.corrections.waiting_commits import corrected_rows, other_kind_outcome
+from cinnabar.extraction.corrections.waiting_commits import corrected_rows
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key

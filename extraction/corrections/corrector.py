@@ -26,10 +26,11 @@ from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, in_force
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
 from cinnabar.extraction.corrections.journal import WaitingCorrection
+from cinnabar.extraction.corrections.revising import after_entry, apply_corrections
 from cinnabar.extraction.corrections.state import Reviewed, place_digest
 from cinnabar.extraction.corrections.stored import correction_rows, states
 from cinnabar.extraction.corrections.units import place_of, text_at
-from cinnabar.extraction.corrections.waiting_commits import after_entry, commit_waiting
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
@@ -139,6 +140,9 @@ class Corrector:
                 f"{document}: no outcome of this document under the schema {schema_name} in {self._out};"
                 " `outcomes` lists all documents"
             )
+        if state.base is not None and state.outcome == "quarantined":
+            # Nothing else is stored of its values.
+            state = replace(state, record=apply_corrections(self._out, state).record)
         for entry in entries:
             if not entry.identities & rows.identities:
                 state = self._after_waiting(state, entry)

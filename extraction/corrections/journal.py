@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from cinnabar.errors import RunError
+from cinnabar.errors import RunError, shorten
 from cinnabar.extraction.corrections.changes import Action, Correction, Undo
 from cinnabar.extraction.corrections.units import evidence_from, units_from, units_text
 from cinnabar.extraction.store import manifest as manifests
@@ -25,6 +25,7 @@ from cinnabar.extraction.store.files import (
     TEMPORARY,
     UNSTORED,
     WAITING,
+    files_aside,
     make_folder,
     sync,
     waited_lock,
@@ -118,13 +119,16 @@ def write(out: Path, entry: WaitingCorrection) -> None:
 
 
 def waiting_corrections(out: Path) -> list[WaitingCorrection]:
-    """Returns the entries that wait for their commit, oldest first, without those of `broken`."""
+    """Returns the entries that wait for their commit, oldest first, without those that cannot be read."""
     return _entries(out)[0]
 
 
-def broken(out: Path) -> dict[Path, str]:
-    """Returns the files that no entry can be read from, with the reasons; they stay where they are."""
-    return _entries(out)[1]
+def unread_corrections(out: Path) -> dict[Path, str]:
+    """Returns the files of corrections that count nowhere, with the reasons; they stay where they are.
+
+    They wait and cannot be read, or no column could hold their values.
+    """
+    return _entries(out)[1] | {path: _told_aside(path) for path in files_aside(out)}
 
 
 def _entries(out: Path) -> tuple[list[WaitingCorrection], dict[Path, str]]:
@@ -158,6 +162,26 @@ def set_correction_aside(out: Path, entry: WaitingCorrection, path: str, why: Ex
     write_bytes(out / UNSTORED / waiting.name, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
     waiting.unlink(missing_ok=True)
     sync(out / WAITING)
+
+
+def aside_of(path: Path) -> dict[str, Any]:
+    """Returns what is told of a correction that could not be stored; {} if its file cannot be read."""
+    try:
+        content = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _told_aside(path: Path) -> str:
+    content = aside_of(path)
+    pointers = content.get("pointers")
+    places = ", ".join(shorten(str(one)) or "/" for one in pointers[:5]) if isinstance(pointers, list) else ""
+    return (
+        f"a correction of {content.get('path') or content.get('document') or 'a document'}"
+        f"{f' at {places}' if places else ''} could not be stored ({content.get('why', 'the file cannot be read')}) and"
+        " does not count; correct the document again, then remove this file"
+    )
 
 
 def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:

@@ -8,22 +8,29 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+import pyarrow as pa
+
 from cinnabar.errors import NotAccepted, Refused, RunError
 from cinnabar.extraction.corrections.carrying import Carried, carry_over
-from cinnabar.extraction.corrections.changes import Correction, counting_of
+from cinnabar.extraction.corrections.changes import Correction, counting_of, renamed_corrections, taken_back
+from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.state import Reviewed, is_settled, unsettled
+from cinnabar.extraction.corrections.stored import base_table, entry_rows
 from cinnabar.extraction.corrections.units import LEFT_OUT, CorrectedPlace, RecordDraft
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.records.doubts import with_emptiness
 from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
+from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import OnCheck
+from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, LIST_INCOMPLETE, Outcome, Record
 from cinnabar.extraction.store.stored_records import source_of
-from cinnabar.extraction.store.tables import UNSTORABLE
+from cinnabar.extraction.store.tables import UNSTORABLE, Key, RecordColumns
 from cinnabar.schemas import SchemaSource, compile_schema
 from cinnabar.schemas.automata.strings import json_text
+from cinnabar.schemas.columns.arrow import arrow_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 
 #: The codes of documents whose record is in quarantine for its values.
@@ -43,6 +50,11 @@ class Rules:
     #: The folder, in which other versions of the schema are found.
     out: Path
     on_check: OnCheck = "flag"
+
+    @property
+    def columns(self) -> pa.Schema:
+        """Returns the columns of its records."""
+        return arrow_schema(self.compiled)
 
     def carry(self, unit: CorrectedPlace, record: Record, fingerprint: str) -> Carried:
         """Returns a place that was fixed under the version with this fingerprint as this one can hold it."""
@@ -65,6 +77,57 @@ def _rules(out: Path, name: str, fingerprint: str) -> Rules:
     source = source_of(out, name, fingerprint)
     compiled = compile_schema(source.schema)
     return Rules(source, compiled, Validator(source), Checks(source, compiled), out)
+
+
+def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection, new: bool = False) -> Reviewed:
+    """Returns a document's state after an entry: what a model made of it, with all corrections that are in force then.
+
+    Raises NotStored, with the place, if a column cannot hold a value; Refused if the entry is `new` and the schema does
+    not allow the record then; RunError if the schema is lost.
+    """
+    made = renamed_corrections(out, entry.corrections, state.schema_name, state.schema_fingerprint)
+    after = replace(state, corrections=taken_back((*state.corrections, *made), entry.undone))
+    known = after.in_force if LEFT_OUT not in (state.record.flags if state.record else ()) else made
+    after = apply_corrections(out, after, {one.identity for one in known} if new else ())
+    check_stored(out, after, entry)
+    return after
+
+
+def apply_corrections(out: Path, state: Reviewed, wanted: Collection[str] = ()) -> Reviewed:
+    """Returns a document's state with the record that its base and its corrections in force make (`corrected`)."""
+    base = state.uncorrected
+    if base.record is None or state.record is None:
+        return state
+    rules = rules_of(out, state.schema_name, state.schema_fingerprint)
+    outcome = corrected(state.outcome_with(base.record), state.in_force, base, rules, wanted)
+    return replace(state, base=base).with_outcome(outcome)
+
+
+def check_stored(out: Path, state: Reviewed, entry: WaitingCorrection) -> None:
+    """Asks the columns for a state after an entry. Raises NotStored, with the place, if one cannot hold a value."""
+    entry_rows(entry, state, "")
+    key = Key("", state.schema_name, state.schema_fingerprint, state.engine_fingerprint)
+    base_table([state], key)
+    if state.record is not None and not state.other_kind:
+        outcome = outcome_of(state)
+        tables.outcome_rows([outcome], key)
+        if outcome.status == "written":
+            record_schema = rules_of(out, state.schema_name, state.schema_fingerprint).columns
+            tables.record_row(outcome, key, record_schema, RecordColumns.of(record_schema))
+            tables.field_rows(outcome, key)
+
+
+def other_kind_outcome(path: str, document: str, schema: str = "") -> Outcome:
+    """Returns the outcome of a document that a person, or its packet, took out of its schema."""
+    detail = "a person said that it is not a document of this schema, or its packet has no such document"
+    return Outcome(path, "skipped", OTHER_KIND, detail, document, schema=schema)
+
+
+def outcome_of(state: Reviewed) -> Outcome:
+    """Returns the outcome of a corrected document."""
+    if state.other_kind or state.record is None:
+        return replace(other_kind_outcome(state.path, state.document), engine=state.engine_fingerprint)
+    return state.outcome_with(state.record)
 
 
 def corrected(

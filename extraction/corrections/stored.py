@@ -22,19 +22,18 @@ from cinnabar.extraction.corrections.changes import (
     Action,
     Correction,
     Undo,
-    counting_units,
     renamed_corrections,
     taken_back,
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.units import RecordDraft, record_from, record_json, scalars
+from cinnabar.extraction.corrections.units import record_from, record_json, scalars
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import stored_of
-from cinnabar.extraction.store.tables import UNCORRECTED, Key, evidence_columns, evidence_in, table_of
+from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, Key, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.pointers import MISSING, value_at
 
@@ -112,17 +111,25 @@ def _correction(row: dict[str, Any]) -> Correction:
     return Correction(**same, action=Action(row["action"]), evidence=evidence_in(row), fixed=row["units"] or "[]")
 
 
-def row_of(one: Correction, run_id: str) -> dict[str, Any]:
+def _row_of(one: Correction, run_id: str) -> dict[str, Any]:
     """Returns the row of a correction."""
     own = {"action": one.action.value, "units": one.fixed, "run_id": run_id}
     return {name: getattr(one, name) for name in _ALIKE} | evidence_columns(one.evidence) | own
 
 
-def undo_row(one: Undo, of: Correction, run_id: str) -> dict[str, Any]:
+def _undo_row(one: Undo, of: Correction, run_id: str) -> dict[str, Any]:
     """Returns the row that takes back a correction."""
     step = {"identity": one.identity, "undoes": one.undoes, "who": one.who, "made": one.made, "run_id": run_id}
     turned = {"action": of.action.value, "before": of.after, "after": of.before}
     return {name: getattr(of, name) for name in _ALIKE} | turned | step
+
+
+def entry_rows(entry: WaitingCorrection, state: Reviewed, run_id: str) -> pa.Table:
+    """Returns the rows of an entry in `corrections`."""
+    by_identity = {one.identity: one for one in state.corrections}
+    rows = [_row_of(one, run_id) for one in entry.corrections]
+    rows += [_undo_row(one, by_identity[one.undoes], run_id) for one in entry.undone if one.undoes in by_identity]
+    return table_of(rows, CORRECTIONS)
 
 
 def _rows(
@@ -186,7 +193,7 @@ def states(
             # A later run may have written the record anew while no correction was in force.
             if base is not None and (base.run_id >= state.run_id or state.run_id in rows.runs[pair]):
                 whole = replace(whole, base=base)
-            by_pair[pair] = _with_held_values(whole)
+            by_pair[pair] = whole
     _LAST.answer = commits, by_pair, rows
     return by_pair, rows
 
@@ -241,7 +248,7 @@ def _outcomes(
 
 
 def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
-    """Returns the record of a document in quarantine; nothing is stored of its values.
+    """Returns the record of a document in quarantine; nothing is stored of its values but in its base.
 
     A place that was a reason and that the record leaves out has a leaf, too: a person can accept that it is left out.
     """
@@ -255,22 +262,6 @@ def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
     out = [pointer for pointer in pointers if pointer and value_at(value, pointer) is MISSING]
     leaves += [LeafRow(pointer, None, 0.0, "known", missing=True) for pointer in out]
     return Record(text, tuple(leaves), 0.0)
-
-
-def _with_held_values(state: Reviewed) -> Reviewed:
-    """Returns the state; a record in quarantine gets what is known of its values from its base and corrections."""
-    base = None if state.base is None else state.base.record
-    if state.outcome != "quarantined" or state.record is None or base is None:
-        return state
-    draft = RecordDraft(state.record)
-    leaves = {leaf.pointer: leaf for leaf in base.leaves}
-    leaves |= {leaf.pointer: leaf for unit in counting_units(state.in_force) for leaf in unit.leaves}
-    # A value that is there, or one that is left out there, too.
-    there = {one for one, leaf in leaves.items() if (leaf.value is None) == (value_at(draft.value, one) is MISSING)}
-    draft.know((leaf for one, leaf in leaves.items() if one in there), {}, {})
-    for unit in counting_units(state.in_force):
-        draft.know((), unit.rows, unit.lists)
-    return replace(state, record=draft.record(state.record.text, base.flags))
 
 
 def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record | None:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cinnabar.errors import UsageError
-from cinnabar.extraction.corrections.unread import aside_of
+from cinnabar.extraction.corrections.journal import aside_of
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.documents.content.inputs import FRAGMENT, own_path

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.corrections.journal import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting, renew_corrected
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.store import manifest as manifests

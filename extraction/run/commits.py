@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.corrections.carrying import check_corrections_kept
-from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.corrections.journal import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.model_sources import name_of, named_folder
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL

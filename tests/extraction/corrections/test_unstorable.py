@@ -11,7 +11,7 @@ from tests.support.store_fixtures import compact
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
-from cinnabar.extraction.corrections.unread import unread_corrections
+from cinnabar.extraction.corrections.journal import unread_corrections
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.reading import query
@@ -121,9 +121,9 @@ def planted(out, document=A, value=BIG):
     """An entry as an older version made it: the column was not asked."""
     from unittest import mock
 
-    from cinnabar.extraction.corrections import waiting_commits
+    from cinnabar.extraction.corrections import revising
 
-    with Store.open(out), mock.patch.object(waiting_commits, "check_stored", lambda *_: None):
+    with Store.open(out), mock.patch.object(revising, "check_stored", lambda *_: None):
         correct(out, "/count", value, document)
     (path,) = (out / "waiting").glob("*.json")
     return path
