@@ -18,7 +18,7 @@ from cinnabar.apps.cli.options import plan_of, takes_options
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.server.settings import ServerSettings, start_log
-from cinnabar.engine.few_shot import Examples, join_examples
+from cinnabar.engine.asking.few_shot import Examples, join_examples
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import LanguageSource, Source
 from cinnabar.extraction.filling.planned_models import chosen_note, sources_of

@@ -19,10 +19,10 @@ from cinnabar.apps.server.gate import Gate
 from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.apps.server.two_tiers import TwoTiers
+from cinnabar.engine.asking.few_shot import Examples
 from cinnabar.engine.chat.document_chat import DocumentChat
 from cinnabar.engine.chat.shared_engine import SharedEngine
 from cinnabar.engine.engine import Engine
-from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.request import Passage, Request

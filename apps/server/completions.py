@@ -27,6 +27,7 @@ from cinnabar.apps.server.parameters import (
 )
 from cinnabar.apps.server.request_events import answer_of, request_events
 from cinnabar.apps.server.schema_cache import SchemaCache
+from cinnabar.engine.asking.few_shot import Examples
 from cinnabar.engine.chat.document_chat import INSTEAD, DocumentChat
 from cinnabar.engine.chat.requests import (
     ChatRequest,
@@ -40,7 +41,6 @@ from cinnabar.engine.chat.requests import (
     gap_between,
     next_edit,
 )
-from cinnabar.engine.few_shot import Examples
 from cinnabar.engine.settings import EFFORTS, Effort
 from cinnabar.extraction.filling.tiers import ALONE
 

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from cinnabar.engine.asking.prompt import outline
+from cinnabar.engine.asking.task import RECORD_ALONE, record_task
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool
 from cinnabar.engine.language.graph_cache import GRAPH_BYTES, bytes_of, graph_of_language
-from cinnabar.engine.language.prompt import outline
 from cinnabar.engine.language.record_graph import RecordGraph, ended_by
 from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.language.settings import answer_budget, settings_for
@@ -205,7 +206,6 @@ def _any_object() -> CompiledSchema:
     return compile_schema({"type": "object", "additionalProperties": value})
 
 
-_RECORD = "Answer with the record alone: JSON on one line, with the fields below in their order."
 _ANY_JSON = "Answer with a JSON object alone, on one line."
 _CALL = 'To call one, answer with JSON alone, on one line: {"name": the name of the tool, "arguments": its arguments}.'
 _MAY_CALL = "Call one if it helps to answer; else answer without."
@@ -237,9 +237,7 @@ def chat_messages(
 def _answer(request: ChatRequest, form: Form) -> str:
     if request.any_json:
         return _ANY_JSON
-    about = ". ".join(part.strip().rstrip(".") for part in (form.title, form.description) if part.strip())
-    described = f"\n\nThe record: {' '.join(about.split())}." if about else ""
-    return f"{_RECORD}{described}\n\nFields:\n{outline(form)}"
+    return f"{record_task(form, RECORD_ALONE)}\n\nFields:\n{outline(form)}"
 
 
 def _tools(tools: Sequence[Tool], must_call: bool) -> str:

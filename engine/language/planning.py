@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line
+from cinnabar.engine.asking.prompt import messages
 from cinnabar.engine.engine import failure_of
-from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.language.drafts import draft_source, is_drafted
 from cinnabar.engine.language.graph_cache import cached_graph
-from cinnabar.engine.language.prompt import messages
 from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.language.settings import answer_budget
 from cinnabar.engine.language.stretches import paragraph_ends

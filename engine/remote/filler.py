@@ -7,20 +7,13 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.few_shot import Examples, FewShot, shown_with
+from cinnabar.engine.asking.few_shot import Examples, FewShot, shown_with
+from cinnabar.engine.asking.provider_schema import Wire
+from cinnabar.engine.asking.server_prompt import messages_of, retry_messages
+from cinnabar.engine.remote.estimates import answer_room, body_of, highest_cost, passage_room, tokens_of
 from cinnabar.engine.remote.exchange import ServerAnswer, Transient, client_of, exchange, scrub
 from cinnabar.engine.remote.ledger import Budget, Ledger
-from cinnabar.engine.remote.prompting import (
-    answer_room,
-    body_of,
-    highest_cost,
-    messages_of,
-    passage_room,
-    retry_messages,
-    tokens_of,
-)
 from cinnabar.engine.remote.serving import MODELS, RemoteSettings, Served
-from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.settings import effort_of

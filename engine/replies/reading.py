@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from cinnabar.engine.replies.provider_schema import Wire, expected_values
+from cinnabar.engine.asking.provider_schema import Wire, expected_values
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within

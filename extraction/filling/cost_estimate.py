@@ -8,9 +8,9 @@ from decimal import ROUND_UP, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cinnabar.engine.few_shot import Examples, FewShot
+from cinnabar.engine.asking.few_shot import Examples, FewShot
+from cinnabar.engine.remote.estimates import expected_tokens, passage_room, tokens_of
 from cinnabar.engine.remote.ledger import Tokens
-from cinnabar.engine.remote.prompting import expected_tokens, passage_room, tokens_of
 from cinnabar.engine.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of

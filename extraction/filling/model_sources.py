@@ -40,8 +40,8 @@ from cinnabar.extras import check_extra
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
+    from cinnabar.engine.asking.few_shot import Examples
     from cinnabar.engine.engine import Engine
-    from cinnabar.engine.few_shot import Examples
     from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.engine.model import Model
     from cinnabar.engine.models.language.language_model import LanguageModel

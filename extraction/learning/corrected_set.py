@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cinnabar.engine.few_shot import Example, Examples
+from cinnabar.engine.asking.few_shot import Example, Examples
 from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.extraction.corrections import Action, Correction, corrections
 from cinnabar.extraction.corrections.changes import EXCLUDING

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cinnabar.engine.replies.provider_schema import Wire
+from cinnabar.engine.asking.provider_schema import Wire
 from cinnabar.engine.request import Passage, Request
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.few_shot import shown_with
+from cinnabar.engine.asking.few_shot import shown_with
 from cinnabar.engine.request import Filler, Prompted
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.checks import Checks

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cinnabar.engine.few_shot import Example, Examples
+from cinnabar.engine.asking.few_shot import Example, Examples
 from cinnabar.errors import NotAccepted, UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

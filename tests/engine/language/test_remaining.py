@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.support.remote_forms import form_of, request
 
+from cinnabar.engine.asking.prompt import outline
 from cinnabar.engine.language.planning import Remaining
-from cinnabar.engine.language.prompt import outline
 from cinnabar.engine.request import Request
 from cinnabar.schemas.form.fitting import fit
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.cases import each
 from tests.support.remote_forms import NOTE, form_of, request
 
-from cinnabar.engine.replies.provider_schema import Wire
+from cinnabar.engine.asking.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled
 

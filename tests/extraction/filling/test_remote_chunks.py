@@ -10,8 +10,8 @@ import pytest
 from tests.support import mercury_server as mercury
 from tests.support.remote_forms import NOTE, form_of, request
 
+from cinnabar.engine.asking.provider_schema import Wire
 from cinnabar.engine.remote.serving import RemoteSettings
-from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.filling.model_sources import model_source

@@ -21,12 +21,12 @@ from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 from tests.support.tiny_checkpoint import write_checkpoint
 
+from cinnabar.engine.asking.provider_schema import Wire
 from cinnabar.engine.engine import Engine
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.engine.remote.serving import RemoteSettings
-from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.request import Filled, Passage
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.ingest import parse

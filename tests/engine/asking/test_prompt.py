@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from tests.support.schema_strategies import schemas
 
-from cinnabar.engine.language.prompt import messages, outline
+from cinnabar.engine.asking.prompt import messages, outline
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 

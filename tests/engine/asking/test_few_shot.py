@@ -12,8 +12,8 @@ from tests.support.effort import first
 from tests.support.remote_forms import form_of, request
 from tests.support.tiny_checkpoint import SPECIAL, write_checkpoint
 
-from cinnabar.engine import few_shot
-from cinnabar.engine.few_shot import Example, Examples, FewShot, record_line
+from cinnabar.engine.asking import few_shot
+from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.language.planning import Plan, Planner, Remaining
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model

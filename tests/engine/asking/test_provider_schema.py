@@ -14,17 +14,11 @@ from tests.support.mercury_server import strict_problem
 from tests.support.random_schemas import forms
 from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
-from cinnabar.engine.few_shot import Example, Examples, FewShot
-from cinnabar.engine.remote.prompting import (
-    VALUE_TOKENS,
-    answer_room,
-    body_of,
-    messages_of,
-    retry_messages,
-    without_prompt_marks,
-)
+from cinnabar.engine.asking.few_shot import Example, Examples, FewShot
+from cinnabar.engine.asking.provider_schema import Wire
+from cinnabar.engine.asking.server_prompt import messages_of, retry_messages, without_prompt_marks
+from cinnabar.engine.remote.estimates import VALUE_TOKENS, answer_room, body_of
 from cinnabar.engine.remote.serving import MODELS
-from cinnabar.engine.replies.provider_schema import Wire
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Filled
 from cinnabar.schemas.automata.strings import parse

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.tiny_checkpoint import CHATML, HEADERS, SPECIAL, add_special, write_checkpoint
 
+from cinnabar.engine.asking.prompt import messages as of_records
 from cinnabar.engine.chat.planning import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message
-from cinnabar.engine.language.prompt import messages as of_records
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.language.language_model import Message as Rendered
 from cinnabar.schemas import compile_schema
