@@ -42,7 +42,7 @@ from cinnabar.engine.chat.requests import (
     next_edit,
 )
 from cinnabar.engine.settings import EFFORTS, Effort
-from cinnabar.extraction.filling.tiers import ALONE
+from cinnabar.extraction.filling.recording import ALONE
 
 _STREAM = "text/event-stream; charset=utf-8"
 #: The effort of a request that asks for a short time to the first token and names no effort.

@@ -12,7 +12,8 @@ from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.planned_models import Escalation
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, escalate
+from cinnabar.extraction.filling.stages import MergedRecord
+from cinnabar.extraction.filling.tiers import Tier, escalate
 
 #: Threads that wait for the language model, so many records share its batches.
 _THREADS = 64

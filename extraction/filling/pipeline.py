@@ -7,47 +7,32 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cinnabar.engine.evidence.words_behind import row_region, words_behind
-from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Metered, Request, Result
+from cinnabar.engine.request import Failed, Filled, Filler, Metered, Request, Result
 from cinnabar.engine.work_time import limit_batches, time_stage
 from cinnabar.errors import DocumentError, NotAccepted
 from cinnabar.extraction.documents.chunking import Chunk, on_pages
-from cinnabar.extraction.documents.content.document import Document, Evidence
+from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
-from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
-from cinnabar.extraction.filling.planning import TableColumns, chunks_for, locale_of, passage_of, tokens_of
-from cinnabar.extraction.filling.records.doubts import (
-    ambiguities,
-    notes_of,
-    with_emptiness,
-    with_fate,
-    with_list_fate,
-)
-from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
-from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, Facts, demanded_refusals, facts_of
-from cinnabar.extraction.filling.records.given import Given, constants_of, gather, given_by, put, told
-from cinnabar.extraction.filling.records.list_evidence import with_doubted_sums, without_sum_rows
-from cinnabar.extraction.filling.records.marks import boxes_of
+from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text, outcome_of, to_quarantine
+from cinnabar.extraction.filling.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.filling.recording import ALONE, record_of
+from cinnabar.extraction.filling.records.doubts import with_emptiness
+from cinnabar.extraction.filling.records.facts import REFUSED, Facts, demanded_refusals, facts_of
+from cinnabar.extraction.filling.records.given import Given, gather, given_by, told
 from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
-from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, STRUCK, notes_in
-from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
-from cinnabar.extraction.filling.tiers import ALONE, Escalated, MergedRecord, Tier, escalate
+from cinnabar.extraction.filling.stages import DOUBTED, LAST, READ, STORED, MergedRecord, go_through
+from cinnabar.extraction.filling.tiers import Escalated, Tier, escalate
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
-from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
+from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above
 
-# A changed one changes values: raise the part `merging` (engine/version.py).
-#: The fewest rows of a record whose values name the columns of tables that they stand in.
-COLUMN_ROWS = 4
-#: The most confidence of an amount that means two numbers: the likelier reading is right in about half of them.
-AMBIGUOUS_CONFIDENCE = 0.5
 #: The stages of a batch.
 STAGES = ("fill", "judge")
 
@@ -94,6 +79,11 @@ class Job:
     def __post_init__(self) -> None:
         if self.tier is not None:
             object.__setattr__(self, "engine", self.tier.beside(self.engine))
+
+    @property
+    def bounds(self) -> Bounds:
+        """Returns what a record must hold to be written."""
+        return Bounds(self.validator, self.on_missing, self.on_empty, self.on_list_incomplete, self.min_confidence)
 
 
 class Routes(Protocol):
@@ -268,9 +258,9 @@ def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _Long
             for c in (pieces if kept is None or kept.asks else ())
         ]
     except DocumentError as error:
-        return _to_quarantine(item.path, document, error.code, error.detail)
+        return to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:
-        return _to_quarantine(item.path, document, "internal_error", _error_text(error))
+        return to_quarantine(item.path, document, "internal_error", error_text(error))
     return _DocumentPlan(item.path, document, tokens, pieces, requests, facts, given, kept)
 
 
@@ -279,7 +269,7 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
 
     None stands for a document that the schema allows no record with what is kept of it.
     """
-    form, text = job.compiled.form, plan.document.text
+    form = job.compiled.form
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
         return _failure_of(plan, failed)
@@ -287,18 +277,11 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
         return _judge(plan, None, job)
     try:
         answers = [result for result in results if isinstance(result, Filled)]
-        filled = put(form, merge(form, plan.chunks, answers), given_by("fact", plan.given))
-        filled = put(form, filled, constants_of(form, filled))
-        every = gather(plan.given, constants_of(form, filled), boxes_of(form, filled, plan.document))
-        filled = put(form, filled, given_by("box", every))
-        if plan.kept is None:  # the rows of a stored record stay
-            filled = without_sum_rows(form, filled, text)
-            filled = with_doubted_sums(form, filled, text)
-            if job.tier is not None:  # it is asked for what the surroundings leave in doubt
-                filled = read_surroundings(form, filled, plan.document, locale_of(plan.document))
+        merged = MergedRecord(plan.document, merge(form, plan.chunks, answers), plan.given)
+        stages = STORED if plan.kept is not None else READ if job.tier is None else DOUBTED
+        return replace(merged, filled=go_through(form, merged, stages))
     except Exception as error:
-        return _to_quarantine(plan.path, plan.document, "internal_error", _error_text(error))
-    return MergedRecord(plan.document, filled, plan.given)
+        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
 
 
 def _raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
@@ -317,7 +300,7 @@ def _conclude(plan: _DocumentPlan, merged: MergedRecord, result: Result, job: Jo
     """Returns the outcome of a record with what a stronger model says; None as in `_merge`."""
     if isinstance(result, Filled):
         return _judge(plan, result, job)
-    lower = record_of(plan.document, merged.filled, job.compiled.form, plan.facts) if plan.kept is None else None
+    lower = _record_of(plan, merged.filled, job) if plan.kept is None else None
     return _failure_of(plan, result, lower)
 
 
@@ -329,13 +312,26 @@ def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | No
             record, stored = _joined(plan, plan.kept, filled, job)
         else:
             assert filled is not None
-            record = record_of(plan.document, filled, job.compiled.form, plan.facts)
+            record = _record_of(plan, filled, job)
     except Exception as error:
         if isinstance(error, NotAccepted) and plan.kept is not None:
             return None
-        return _to_quarantine(plan.path, plan.document, "internal_error", _error_text(error))
+        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
     refusals = demanded_refusals(plan.given, plan.facts)
-    return _judge_record(plan.path, plan.document, record, job, stored, refusals)
+    try:
+        record = with_emptiness(record, job.compiled.form)
+        return outcome_of(JudgedRecord(plan.path, plan.document, record, job.bounds, stored, refusals))
+    except Exception as error:
+        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
+
+
+def _record_of(plan: _DocumentPlan, filled: Filled, job: Job) -> Record:
+    form = job.compiled.form
+    return record_of(plan.document, _last(plan, filled, form), form, plan.facts)
+
+
+def _last(plan: _DocumentPlan, filled: Filled, form: Form) -> Filled:
+    return go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
 
 
 def _joined(plan: _DocumentPlan, kept: StoredRecord, filled: Filled | None, job: Job) -> tuple[Record, set[str]]:
@@ -343,115 +339,15 @@ def _joined(plan: _DocumentPlan, kept: StoredRecord, filled: Filled | None, job:
 
     Raises NotAccepted if the schema does not allow it.
     """
-    text, taken = kept.join(job.compiled, filled)
-    fresh, flags = None, {*plan.document.flags, *([REFUSED] if plan.facts.refusals else ())}
+    form, fresh, flags = job.compiled.form, None, {*plan.document.flags, *([REFUSED] if plan.facts.refusals else ())}
+    taken = [] if filled is None else kept.taken(filled)
     if filled is not None:
-        asked = {at: leaf for at, leaf in filled.leaves.items() if not taken.isdisjoint(above(at))}
-        fresh = record_of(plan.document, replace(filled, leaves=asked), job.compiled.form, plan.facts)
+        places = frozenset(taken)
+        asked = {at: leaf for at, leaf in filled.leaves.items() if not places.isdisjoint(above(at))}
+        filled = _last(plan, replace(filled, leaves=asked), form)
+        fresh = record_of(plan.document, filled, form, plan.facts)
         flags |= {ALONE} if filled.alone else set()
-    return kept.joined(text, taken, fresh, flags)
-
-
-def _judge_record(
-    path: str,
-    document: Document,
-    record: Record,
-    job: Job,
-    stored: Collection[str],
-    refusals: Mapping[str, str],
-) -> Outcome:
-    """Returns the outcome of a record: written, or quarantined as missing, invalid, empty or low in confidence.
-
-    `stored` holds the pointers of leaves that an earlier run wrote, guesses among them; they do not count as missing,
-    and their record, which was written before, stays even if it is empty. `refusals` are those of demanded facts, which
-    send their document to quarantine.
-    """
-    try:
-        record = with_emptiness(record, job.compiled.form)
-        if refusals:
-            detail = "; ".join(f"{at}: {reason}" for at, reason in [*refusals.items()][:5])
-            return _to_quarantine(path, document, REFUSED, detail, record, tuple(refusals))
-        missing = tuple(leaf.pointer for leaf in record.leaves if leaf.missing and leaf.pointer not in stored)
-        if missing and job.on_missing == "quarantine":
-            detail = f"no value found for {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
-            return _to_quarantine(path, document, "missing", detail, record, missing)
-        violations = job.validator.check(record.text)
-        if violations:
-            detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
-            pointers = tuple(dict.fromkeys(v.pointer for v in violations))
-            return _to_quarantine(path, document, "invalid", detail, record, pointers)
-        written = Outcome(path, "written", digest=document.digest, document=DocumentInfo.of(document), record=record)
-        final = with_fate(written, "write" if stored else job.on_empty)
-        if final.status == "written" and not stored:
-            final = with_list_fate(final, job.on_list_incomplete)
-        if final.status != "written":
-            return final
-        unsure = record.below(job.min_confidence)
-        if unsure:
-            detail = ", ".join(f"{at or '/'} {sure:.2f}" for at, sure in unsure[:5])
-            more = f" and {len(unsure) - 5} more" if len(unsure) > 5 else ""
-            detail = f"confidence below {job.min_confidence:g}: {detail}{more}"
-            pointers = tuple(at for at, _ in unsure)
-            return _to_quarantine(path, document, "low_confidence", detail, record, pointers)
-    except Exception as error:
-        return _to_quarantine(path, document, "internal_error", _error_text(error))
-    return final
-
-
-def record_of(document: Document, filled: Filled, form: Form, facts: Facts = NO_FACTS) -> Record:
-    """Returns a filled form as the record of its document, with the evidence of each value.
-
-    A fact field whose fact was refused gets the flag `refused_fact`; of a list only the record has it.
-    """
-    leaves = []
-    locale = locale_of(document)
-    filled = read_surroundings(form, filled, document, locale)
-    columns = TableColumns(document) if len(filled.rows) >= COLUMN_ROWS else None
-    for pointer, leaf in filled.leaves.items():
-        region = row_region(pointer, filled.rows, len(document.text))
-        evidence = evidence_of(document, words_behind(form, leaf, document.text, region))
-        if columns is not None and evidence is not None and (column := columns.at(evidence.spans[0].start)):
-            evidence = replace(evidence, place=" › ".join(filter(None, (evidence.place, column))))
-        read = chance_of_reading(document, evidence)
-        ambiguous = ambiguities(form, leaf, evidence, locale)
-        flags = _flags(leaf, evidence) | {
-            "ocr": read < 1.0,
-            REFUSED: pointer in facts.refusals,
-        }
-        leaves.append(
-            LeafRow(
-                pointer=pointer,
-                value=leaf.text,
-                confidence=min(round(leaf.confidence * read, 4), AMBIGUOUS_CONFIDENCE if ambiguous else 1.0),
-                origin=leaf.origin,
-                missing=leaf.missing,
-                evidence=evidence,
-                page=page_of(document, evidence),
-                flags=(*_flags_that_hold(flags), *ambiguous, *leaf.flags),
-            )
-        )
-    rows = {pointer: chance for pointer, (_, chance) in filled.rows.items()}
-    own = {REFUSED: bool(facts.refusals), SEVERAL: is_several(document)}
-    own[ALONE], own["struck_text"] = filled.alone, STRUCK.search(document.text) is not None
-    own[INSTRUCTIONS] = any(notes_in(document.text))
-    told = {*document.flags, *(flag for leaf in leaves for flag in leaf.flags), *_flags_that_hold(own)}
-    lengths = {at: note for at, note in notes_of(document, filled, form).items() if not facts.holds(at)}
-    return Record.of(filled.record, leaves, told, rows, dict(filled.lists), lengths)
-
-
-def _flags_that_hold(flags: Mapping[str, bool]) -> tuple[str, ...]:
-    return tuple(name for name, holds in flags.items() if holds)
-
-
-def _flags(leaf: Leaf, evidence: Evidence | None) -> dict[str, bool]:
-    """Returns whether a value is guessed, generated, the schema's default, or without evidence."""
-    has_value = leaf.origin not in ("absent", "default", "known", "fact") and leaf.text not in (None, "null", "false")
-    return {
-        "default": leaf.origin == "default",
-        "generated": leaf.origin == "generated",
-        "guessed": leaf.missing,
-        "no_evidence": has_value and evidence is None,
-    }
+    return kept.joined(kept.text(job.compiled, filled, taken), taken, fresh, flags)
 
 
 def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = None) -> Outcome | None:
@@ -464,28 +360,12 @@ def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = Non
         return None
     if failed.code == "known" and facts:
         detail = f"the schema allows no record with the facts of this document ({failed.detail})"
-        return _to_quarantine(path, document, REFUSED, detail, record, tuple(one.pointer for one in facts))
+        return to_quarantine(path, document, REFUSED, detail, record, tuple(one.pointer for one in facts))
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
-    return _to_quarantine(path, document, failed.code, failed.detail, record)
+    return to_quarantine(path, document, failed.code, failed.detail, record)
 
 
 def _unreadable_outcome(item: OpenedInput, problem: DocumentError) -> Outcome:
     """Returns the outcome of an input that could not be read."""
     return Outcome(item.path, "quarantined", problem.code, problem_message(problem), digest=item.digest)
-
-
-def _to_quarantine(
-    path: str,
-    document: Document,
-    code: str,
-    detail: str,
-    record: Record | None = None,
-    pointers: tuple[str, ...] = (),
-) -> Outcome:
-    info = DocumentInfo.of(document)
-    return Outcome(path, "quarantined", code, detail, document.digest, info, record, pointers=pointers)
-
-
-def _error_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:2000]

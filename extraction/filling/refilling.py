@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.filling.records.freezing import Frozen, freeze, splice
+from cinnabar.extraction.filling.records.freezing import Frozen, freeze, left_of, splice, taken_places
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
-from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.form.form import Form
@@ -57,45 +56,52 @@ def lost_outcome(path: str, digest: str, document: Document | DocumentError) -> 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A stored record under the changes of its schema, and what is frozen of it: no model is asked for that."""
+    """A stored record under the changes of its schema, and what is frozen of it: no model is asked for that.
+
+    left: its value without the places that the schema has no more; new parts are put into it.
+    """
 
     record: Record
     changes: Changes
     frozen: Frozen
+    left: Any
 
     @classmethod
     def of(cls, known: Known | None, form: Form, lists: bool) -> Self | None:
         """Returns what stays of a known record; None if there is none. `lists` as in `freeze`."""
         if known is None or known.record is None:
             return None
-        return cls(known.record, known.changes, freeze(form, known.record, known.changes, known.below, lists))
+        frozen = freeze(form, known.record, known.changes, known.below, lists)
+        return cls(known.record, known.changes, frozen, left_of(known.record, known.changes))
 
     @property
     def asks(self) -> bool:
         """Returns True if there is anything to ask."""
         return bool(self.changes.asked_places or self.frozen.asked)
 
-    def join(self, compiled: CompiledSchema, filled: Filled | None) -> tuple[str, frozenset[str]]:
-        """Returns the text of the stored record with the asked parts of a filled one, and the pointers of these parts.
+    def taken(self, filled: Filled) -> list[str]:
+        """Returns the pointers of the asked parts that come from a filled record."""
+        return taken_places(self.left, filled.value, self.changes, self.frozen)
+
+    def text(self, compiled: CompiledSchema, filled: Filled | None, taken: Sequence[str]) -> str:
+        """Returns the text of the stored record with these parts of a filled one.
 
         Raises NotAccepted if the schema does not allow it.
         """
-        new = None if filled is None else parse(filled.record)
-        value, taken = splice(parse(self.record.text), new, self.changes, self.frozen)
-        return compiled.canonical(value), frozenset(taken)
+        return compiled.canonical(self.left if filled is None else splice(self.left, filled.value, taken))
 
     def joined(
-        self, text: str, taken: frozenset[str], fresh: Record | None, flags: set[str]
+        self, text: str, taken: Collection[str], fresh: Record | None, flags: set[str]
     ) -> tuple[Record, set[str]]:
         """Returns the record of this text, with the leaves of both, and the pointers of the stored leaves.
 
         `fresh` is the record of the parts that were `taken`, `flags` are those of the document.
         """
-        old = self.record
+        old, places = self.record, frozenset(taken)
         value = old.value
 
         def is_new(pointer: str) -> bool:
-            return any(place in taken for place in above(pointer))
+            return any(place in places for place in above(pointer))
 
         def stays(pointer: str) -> bool:
             return not is_new(pointer) and not self.changes.drops(template_of(pointer, value))

@@ -17,11 +17,10 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.engine.work_time import answer_within, part
 from cinnabar.errors import UsageError
-from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.asking import likely_right
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.records.given import Given, Told, constants_of, given_by, put, told
+from cinnabar.extraction.filling.records.given import Given, Told, put, told
 from cinnabar.extraction.filling.records.list_evidence import (
     contradicted_lists,
     settled_lists,
@@ -33,6 +32,7 @@ from cinnabar.extraction.filling.records.list_evidence import (
 from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
 from cinnabar.extraction.filling.records.sure_values import is_unsure, sure_values
 from cinnabar.extraction.filling.records.weighing import weighed
+from cinnabar.extraction.filling.stages import RAISED, MergedRecord, go_through
 from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
 from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form
@@ -46,8 +46,6 @@ ASKED_AGAIN = 0.6
 _T = TypeVar("_T")
 #: The origins of values that no model is asked for.
 _GIVEN = {"known", "fact"}
-#: The flag of a record that the first model alone read, since the stronger one gave no answer.
-ALONE = "reader_alone"
 
 
 @dataclass(frozen=True)
@@ -99,23 +97,6 @@ class Escalated:
 
     def __add__(self, other: Escalated) -> Escalated:
         return Escalated(self.documents + other.documents, self.fields + other.fields)
-
-
-@dataclass(frozen=True, slots=True)
-class MergedRecord:
-    """A document and its record, merged from its chunks, before escalation; no model is asked for what is `given`.
-
-    refused: whether the record fails a check of its schema.
-    """
-
-    document: Document
-    filled: Filled
-    given: tuple[Given, ...] = ()
-    refused: bool = False
-
-    def is_fact(self, pointer: str) -> bool:
-        """Returns whether a place is a fact or an item of one."""
-        return _within(pointer, [one.pointer for one in given_by("fact", self.given)])
 
 
 def escalate(
@@ -339,5 +320,4 @@ class _Raised:
                 both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
             both = weighed(self.form, both, own, raised, self.beside.known, kept)
             raised = with_doubted_sums(self.form, both, text)
-        raised = put(self.form, raised, given_by("fact", self.lower.given))
-        return put(self.form, raised, constants_of(self.form, raised))
+        return go_through(self.form, replace(self.lower, filled=raised), RAISED)

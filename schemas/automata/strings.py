@@ -146,6 +146,13 @@ def shared_value(text: str) -> Any:
     return parse(text)
 
 
+def copied(value: Any) -> Any:
+    """A JSON value that is equal to this one, and may be changed."""
+    if isinstance(value, dict):
+        return {name: copied(part) for name, part in value.items()}
+    return [copied(part) for part in value] if isinstance(value, list) else value
+
+
 def parse(text: str) -> Any:
     """The value of a JSON text in any spelling (RFC 8259), with exact numbers.
 

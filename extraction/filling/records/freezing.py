@@ -7,18 +7,18 @@ for nothing, or its answer is ignored: unasked values always come from the store
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.filling.records.given import Given
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.strings import json_text, scalar_text
+from cinnabar.schemas.automata.strings import copied, json_text, scalar_text
 from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import MISSING, above, escape, index_of, put_value, unescape, value_at
+from cinnabar.schemas.pointers import above, escape, index_of, put_value, unescape, value_at
 
 #: Marks an absent property.
 _OUT = object()
@@ -190,24 +190,30 @@ def _beginnings(record: Record) -> dict[str, int]:
     return beginnings
 
 
-def splice(old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:
-    """Returns the old record with the asked parts of the new one, and the pointers of these parts; `old` is changed.
-
-    Both are parsed; the new one is None if nothing was asked.
-    """
+def left_of(record: Record, changes: Changes) -> Any:
+    """Returns the value of a record without the places that are gone; it may be changed."""
+    left = copied(record.value)
     for place in changes.gone:
-        for pointer in list(_places(place.split("/")[1:], old, old, "")):
-            put_value(old, pointer)
+        for pointer in list(_places(place.split("/")[1:], left, left, "")):
+            put_value(left, pointer)
+    return left
+
+
+def taken_places(left: Any, new: Any, changes: Changes, frozen: Frozen) -> list[str]:
+    """Returns the pointers of the asked parts of a new record, to be put into what is left of the old one."""
     unsure = (at for at in frozen.asked if frozen.unnamed.isdisjoint(above(at)))
-    asked = (place.split("/")[1:] for place in (*changes.asked_places, *unsure) if new is not None)
-    places = dict.fromkeys(pointer for steps in asked for pointer in _places(steps, old, new, ""))
-    taken = [at for at in places if not any(outer in places for outer in above(at) if outer != at)]
+    asked = (place.split("/")[1:] for place in (*changes.asked_places, *unsure))
+    places = dict.fromkeys(pointer for steps in asked for pointer in _places(steps, left, new, ""))
+    return [at for at in places if not any(outer in places for outer in above(at) if outer != at)]
+
+
+def splice(left: Any, new: Any, taken: Iterable[str]) -> Any:
+    """Returns what is left of a record, which is changed, with these parts of a new one."""
     for pointer in taken:
         if not pointer:
-            return new, taken
-        part = value_at(new, pointer)
-        put_value(old, pointer, *(() if part is MISSING else (part,)))
-    return old, taken
+            return new
+        put_value(left, pointer, value_at(new, pointer))
+    return left
 
 
 def _places(steps: Sequence[str], old: Any, new: Any, pointer: str) -> Iterator[str]:

@@ -16,7 +16,8 @@ from cinnabar.engine.request import Filled, Leaf, Request, Result
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.asked_chunks import asked_chunks
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, escalate
+from cinnabar.extraction.filling.stages import MergedRecord
+from cinnabar.extraction.filling.tiers import Tier, escalate
 
 TEXT = {"type": ["string", "null"]}
 ROWS = {"type": "array", "items": {"type": "object", "properties": {"what": TEXT}, "required": ["what"]}}

@@ -15,7 +15,8 @@ from cinnabar.engine.engine import Engine
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.asking import SETTINGS, best_setting, likely_right, share_asked
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, escalate
+from cinnabar.extraction.filling.stages import MergedRecord
+from cinnabar.extraction.filling.tiers import Tier, escalate
 
 LINES = [{"what": "a", "price": 1}, {"what": "b", "price": 2}]
 

@@ -28,7 +28,8 @@ from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.records.given import told
 from cinnabar.extraction.filling.records.sure_values import sure_values
-from cinnabar.extraction.filling.tiers import MergedRecord, Tier, _answers, _is_asked, escalate
+from cinnabar.extraction.filling.stages import MergedRecord
+from cinnabar.extraction.filling.tiers import Tier, _answers, _is_asked, escalate
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.stored_run import Summary

@@ -19,7 +19,8 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.extraction.filling.planned_models import sources_of
-from cinnabar.extraction.filling.tiers import MergedRecord, escalate
+from cinnabar.extraction.filling.stages import MergedRecord
+from cinnabar.extraction.filling.tiers import escalate
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
