@@ -14,7 +14,7 @@ from cinnabar.engine.repair import Alternatives, repair_record
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.engine.writing import Writer, WrittenValue, known_value
 from cinnabar.errors import EngineFailure
-from cinnabar.schemas.automata.strings import parse, scalar_text
+from cinnabar.schemas.automata.strings import scalar_text, shared_value
 from cinnabar.schemas.pointers import parts_of
 
 
@@ -135,7 +135,7 @@ class BatchState:
             offset, judge = self.requests[batch].passage.offset, self.requests[batch].form.judge
             writer: Writer | None = Writer(layout, values, offset)
             assert writer is not None
-            if judge is not None and not judge.accepts(parse(writer.record)):
+            if judge is not None and not judge.accepts(writer.value):
                 writer = None
                 if not waiting:
                     writer = repair_record(layout, values, offset, judge, _of(own, alternatives))
@@ -148,9 +148,9 @@ class BatchState:
         own = [v for v, i in zip(self.values, self.canvas.instances, strict=True) if i.request == batch]
         writer = Writer(layout, own, request.passage.offset)
         judge = request.form.judge
-        if judge is None or judge.accepts(parse(writer.record)):
+        if judge is None or judge.accepts(writer.value):
             return KeptRecord(writer.record, writer.leaves, writer.rows)
-        return KeptRecord(request.form.instance, dict(_leaves(parse(request.form.instance))), {}, False)
+        return KeptRecord(request.form.instance, dict(_leaves(shared_value(request.form.instance))), {}, False)
 
     def _collect(self, r: int) -> None:
         batch, kept = self.active[r], self.kept[self.active[r]]

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.engine.request import Filled, Leaf, Origin
-from cinnabar.schemas.automata.strings import json_text, parse
+from cinnabar.schemas.automata.strings import copied, json_text, shared_value
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape
 
@@ -190,7 +190,7 @@ def _without(form: Form, record: str, pointers: Sequence[str], nullable: bool) -
         return record
     if "" in pointers:
         return "null" if nullable else None
-    whole = parse(record)
+    whole = copied(shared_value(record))
     # Later items of a list go first, so that the others keep their places.
     for pointer in reversed(pointers):
         above, _, last = pointer.rpartition("/")

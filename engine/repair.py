@@ -17,7 +17,6 @@ from itertools import count
 
 from cinnabar.engine.layout import Layout, LeafPlace, Place, State
 from cinnabar.engine.writing import Writer, WrittenValue
-from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.pointers import lies_within
@@ -78,7 +77,7 @@ def repair_record(
         cost, _, change, met = heappop(waiting)
         now = [change.values.get(at, value) for at, value in enumerate(values)]
         writer = Writer(layout, now, offset, change.decided)
-        violation = judge.violation(parse(writer.record))
+        violation = judge.violation(writer.value)
         if violation is None:
             return writer
         rule = f"{violation.pointer} {violation.schema_pointer}"

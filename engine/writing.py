@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cinnabar.engine.layout import (
     ArrayPlace,
@@ -25,6 +26,7 @@ from cinnabar.engine.layout import (
     State,
 )
 from cinnabar.engine.request import Leaf, Origin
+from cinnabar.schemas.automata.strings import shared_value
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.pointers import escape, lies_within
@@ -169,6 +171,11 @@ class Writer:
         text = self._write(layout.root, "")
         assert text is not None, "the root is never left out"
         self.record = text.decode()
+
+    @property
+    def value(self) -> Any:
+        """The record's value, parsed once; it is not to be changed."""
+        return shared_value(self.record)
 
     def _empty(self, place: Place) -> bool:
         """Returns whether no leaf of this place has a value."""

@@ -21,7 +21,7 @@ from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.errors import NotAccepted, UsageError
-from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.automata.strings import parse, shared_value
 from cinnabar.schemas.form.fitting import fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import parts_of
@@ -186,7 +186,7 @@ class _Shown:
 
 def _changed(before: str, now: str) -> Iterator[str]:
     """Yields the pointers of the scalars of a record that another one lacks, or has otherwise."""
-    old = dict(parts_of(parse(before)))
-    for at, part in parts_of(parse(now)):
+    old = dict(parts_of(shared_value(before)))
+    for at, part in parts_of(shared_value(now)):
         if not isinstance(part, dict | list) and (at not in old or old[at] != part):
             yield at

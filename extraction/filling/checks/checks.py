@@ -18,7 +18,7 @@ import pyarrow as pa
 from cinnabar.extraction.filling.checks.expressions import NoCheck, named_in
 from cinnabar.extraction.store.queries import Setting, locked_connection, single_query, time_limit
 from cinnabar.extraction.store.tables import RecordColumns
-from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.automata.strings import shared_value
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
@@ -115,7 +115,7 @@ class Checks:
         """
         if not self.each or not records:
             return [{} for _ in records]
-        values = [self._row(parse(text)) for text in records]
+        values = [self._row(shared_value(text)) for text in records]
         wanted = dict.fromkeys(column for check in self.each for column in check.columns)
         columns: dict[str, list[Any]] = {}
         bad: list[set[str]] = [set() for _ in records]

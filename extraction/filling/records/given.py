@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.automata.strings import copied, parse
 from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
 from cinnabar.schemas.pointers import MISSING, above, put_value, value_at
@@ -93,8 +93,9 @@ def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
     """
     yielding = [one for one in given if one.giver in YIELDING]
     filled = _put(form, filled, [one for one in given if one.giver not in YIELDING], fit) or filled
-    if not yielding or (whole := _put(form, filled, yielding, accept)) is not None:
-        return whole if yielding else filled
+    whole = _put(form, filled, yielding, accept)
+    if whole is not None:
+        return whole
     # What is given for one place may be against the schema; the others keep theirs.
     for one in yielding:
         filled = _put(form, filled, [one], accept) or filled
@@ -103,11 +104,13 @@ def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
 
 def _put(form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Form, Any], str | None]) -> Filled | None:
     """Returns a filled form with these values; None if its changed record cannot be written."""
+    if not given:
+        return filled
     whole = {one.pointer for one in given if one.giver == "fact" or not isinstance(one.node, Slot)}
     leaves = {at: leaf for at, leaf in filled.leaves.items() if whole.isdisjoint(above(at))}
     rows = {at: row for at, row in filled.rows.items() if whole.isdisjoint(above(at))}
     lists = {at: sure for at, sure in filled.lists.items() if whole.isdisjoint(above(at))}
-    record, changed = parse(filled.record), False
+    record, changed = copied(filled.value), False
     for one in given:
         text = one.text
         if isinstance(one.node, Slot):

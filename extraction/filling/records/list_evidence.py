@@ -21,7 +21,7 @@ from cinnabar.engine.readings.numerals import number_in_words
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.tables.lines import line_end
 from cinnabar.engine.tables.list_length import length_of
-from cinnabar.schemas.automata.strings import json_text, parse
+from cinnabar.schemas.automata.strings import copied, json_text, parse
 from cinnabar.schemas.form.fitting import RecordList, accept, walk_lists
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above, lies_within, unescape, value_at
@@ -118,7 +118,7 @@ def with_placed_numbers(form: Form, filled: Filled, text: str, told: Collection[
     It is in doubt if it may not be null, or if the document prints it elsewhere, as a rate below the rows; one digit
     alone tells nothing there. The values at the places that were `told` stay.
     """
-    printed, leaves, value = PrintedNumbers(text), dict(filled.leaves), parse(filled.record)
+    printed, leaves, value = PrintedNumbers(text), dict(filled.leaves), copied(filled.value)
     for _, rows in _lists(form, filled):
         for row in rows:
             for name, number in row.numbers.items():
@@ -367,7 +367,7 @@ def _stands(row: _ListedRow, name: str, number: float, text: str) -> bool:
 
 def _without_rows(form: Form, filled: Filled, place: RecordList, gone: Collection[int]) -> Filled | None:
     """Returns a record without these rows of a list; None if its schema does not allow that."""
-    value, begin = parse(filled.record), f"{place.pointer}/"
+    value, begin = copied(filled.value), f"{place.pointer}/"
     items = value_at(value, place.pointer)
     moved = {at: new for new, at in enumerate(at for at in range(len(items)) if at not in gone)}
     items[:] = [items[at] for at in moved]

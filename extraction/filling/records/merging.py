@@ -33,7 +33,6 @@ from cinnabar.extraction.filling.records.repeats import (
     without_repeats,
 )
 from cinnabar.extraction.filling.records.weighing import has_value
-from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import accept, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
@@ -199,7 +198,7 @@ def _write(form: Form, whole: RecordPart) -> _Written | None:
         part = whole if row < 0 else flat[layout.rows[row].anchor][2].part
         values.append(_value(slot, part.leaves.get(slot.index)))
     writer: Writer | None = Writer(layout, values)
-    if writer is not None and form.judge is not None and not form.judge.accepts(parse(writer.record)):
+    if writer is not None and form.judge is not None and not form.judge.accepts(writer.value):
         writer = repair_record(layout, values, 0, form.judge, lambda at: _others(layout.slots[at], values[at]))
     if writer is None:
         return None
@@ -214,7 +213,7 @@ def _lists(
     lists: dict[str, float] = {}
     if not whole.lists and not any(row.part.lists for _, _, row in flat):
         return lists
-    for one in walk_lists(form, parse(writer.record)):
+    for one in walk_lists(form, writer.value):
         # Rows that only satisfy the schema's demands are not in `writer.rows`.
         place = None if one.parent is None else writer.rows.get(one.parent)
         part = whole if one.parent is None else None if place is None else flat[place[0]][2].part
@@ -293,7 +292,7 @@ def prefer_confident_record(
     reading that is surer on the whole.
     """
     chosen = _Chosen(one, other, kept, settled or {}, partial)
-    record = accept(form, chosen.place(form.root, parse(one.record), parse(other.record), ""))
+    record = accept(form, chosen.place(form.root, one.value, other.value, ""))
     if record is None and (kept or partial):
         return one
     if record is None:

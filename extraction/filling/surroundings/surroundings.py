@@ -27,7 +27,7 @@ from cinnabar.extraction.filling.surroundings import (
 )
 from cinnabar.extraction.filling.surroundings.beside import AGREED, Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import FLAGS
-from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.automata.strings import copied, parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import put_value
@@ -62,7 +62,7 @@ def _with_findings(form: Form, filled: Filled, found: Mapping[str, Effect]) -> F
 
 def _written(form: Form, filled: Filled, found: Mapping[str, Effect]) -> Filled | None:
     """Returns the record with what was found of these values; None if its schema does not allow that."""
-    leaves, record, text = dict(filled.leaves), parse(filled.record), filled.record
+    leaves, record, text = dict(filled.leaves), copied(filled.value), filled.record
     changed = {at for at, one in found.items() if one.value is not None and put_value(record, at, parse(one.value))}
     if changed:
         fitting = accept(form, record)
