@@ -106,7 +106,7 @@ REASONS: tuple[Callable[[JudgedRecord], Outcome | None], ...] = (
 
 def outcome_of(one: JudgedRecord) -> Outcome:
     """Returns the outcome of a record: written, or what the first reason that holds makes of it."""
-    return next(filter(None, (reason(one) for reason in REASONS)), one.written)
+    return next(filter(None, (reason(one) for reason in REASONS)), None) or one.written
 
 
 def _unless_written(outcome: Outcome) -> Outcome | None:

@@ -13,13 +13,13 @@ from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
 from cinnabar.schemas.pointers import MISSING, above, put_value, value_at
 
-Giver = Literal["sure", "box", "constant", "fact", "stored"]
+Giver = Literal["beside", "sure", "box", "constant", "fact", "stored"]
 #: Who gives values. Of two for one place that of the later giver here counts, and of one giver's the later value.
-GIVERS: tuple[Giver, ...] = ("sure", "box", "constant", "fact", "stored")
+GIVERS: tuple[Giver, ...] = ("beside", "sure", "box", "constant", "fact", "stored")
 #: Those of whose values a request tells; the record of its answer has them.
 TOLD: frozenset[Giver] = frozenset(("sure", "fact", "stored"))
 #: Those whose values give way where the schema refuses them.
-YIELDING: frozenset[Giver] = frozenset(("box",))
+YIELDING: frozenset[Giver] = frozenset(("beside", "box"))
 _NOTHING = (None, "null")
 
 

@@ -13,6 +13,7 @@ from cinnabar.engine.evidence.words_behind import row_region
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.records.given import Given, put
 from cinnabar.extraction.filling.surroundings import (
     answers,
     columns,
@@ -27,10 +28,8 @@ from cinnabar.extraction.filling.surroundings import (
 )
 from cinnabar.extraction.filling.surroundings.beside import AGREED, Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import FLAGS
-from cinnabar.schemas.automata.strings import copied, parse
-from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.pointers import put_value
+from cinnabar.schemas.pointers import value_at
 
 #: The kinds in the order in which they are asked; the first that finds something decides.
 KINDS: tuple[Kind, ...] = (
@@ -51,29 +50,19 @@ def read_surroundings(form: Form, filled: Filled, document: Document, locale: Lo
 
 
 def _with_findings(form: Form, filled: Filled, found: Mapping[str, Effect]) -> Filled:
-    if (whole := _written(form, filled, found)) is not None:
-        return whole
-    # What the surroundings of one value ask for may be against the schema; the others have theirs.
-    for pointer, one in found.items():
-        own = _written(form, filled, {pointer: one}) or _written(form, filled, {pointer: replace(one, value=None)})
-        filled = own or filled
-    return filled
+    """Returns the record with what was found of these values; it doubts those that its schema does not allow."""
+    given = [_given(form, filled, pointer, one) for pointer, one in found.items()]
+    made = put(form, filled, given)
+    refused = [one.pointer for one in given if made.leaves[one.pointer] != one.leaves[one.pointer]]
+    return put(form, made, [_given(form, made, at, replace(found[at], value=None)) for at in refused])
 
 
-def _written(form: Form, filled: Filled, found: Mapping[str, Effect]) -> Filled | None:
-    """Returns the record with what was found of these values; None if its schema does not allow that."""
-    leaves, record, text = dict(filled.leaves), copied(filled.value), filled.record
-    changed = {at for at, one in found.items() if one.value is not None and put_value(record, at, parse(one.value))}
-    if changed:
-        fitting = accept(form, record)
-        if fitting is None:
-            return None
-        text = fitting
-    for pointer, one in found.items():
-        leaf = leaves[pointer]
+def _given(form: Form, filled: Filled, pointer: str, found: Effect) -> Given:
+    leaf = filled.leaves[pointer]
+    if found.value is not None and not isinstance(value_at(filled.value, pointer.rpartition("/")[0]), dict | list):
         # A value in an object that is left out has no place.
-        leaves[pointer] = _leaf(leaf, one if pointer in changed else replace(one, value=leaf.text))
-    return replace(filled, leaves=leaves, record=text) if found else filled
+        found = replace(found, value=leaf.text)
+    return Given.scalar(pointer, form.slots[leaf.slot], "beside", _leaf(leaf, found))
 
 
 def _findings(

@@ -43,7 +43,7 @@ def filled(record: dict[str, Any], **leaves: str | None) -> Filled:
 
 
 def test_givers_stand_in_one_order() -> None:
-    assert GIVERS == ("sure", "box", "constant", "fact", "stored")
+    assert GIVERS == ("beside", "sure", "box", "constant", "fact", "stored")
 
 
 @pytest.mark.parametrize(
