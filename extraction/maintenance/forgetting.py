@@ -119,13 +119,13 @@ def find_documents(out: Path, document: str) -> DocumentNames:
 
     Raises UsageError if no document or several documents match.
     """
-    with connect(out, views=("outcomes",)) as connection:
+    with connect(out, views=("outcomes", "runs")) as connection:
 
         def texts(sql: str, value: Any) -> tuple[str, ...]:
             rows = connection.execute(f"SELECT DISTINCT {sql} ORDER BY 1", [value]).fetchall()
             return tuple(row[0] for row in rows if row[0])
 
-        spelled = spellings(out, document)
+        spelled = spellings(connection, out, document)
         inner, digests, several = _within(texts, spelled), list[str](), list[str]()
         paths = list[str]()
         if not inner:

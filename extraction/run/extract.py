@@ -31,7 +31,7 @@ from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.settled_inputs import settle_inputs
 from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.store.spelling import Spelling, begin_with, remember
+from cinnabar.extraction.store.spelling import ARGUMENTS, Spelling, begin_with, remember
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.store.tables import printable
 from cinnabar.schemas import SchemaSource
@@ -109,7 +109,7 @@ def begin_extraction(
 
 def _remember_beginning(store: Store, assignment: Assignment, sources: Sequence[InputSource]) -> Spelling:
     """Stores how the folder's runs spell paths and which model they began with; returns the spelling of its inputs."""
-    spelled = Spelling.of(store.out)
+    spelled = Spelling.of(store.out, store.ask(ARGUMENTS))
     files = [one for one in sources if one.file is not None]
     spelled.learn(one.name for one in files)
     relative = [one.name for one in files if one.file is not None and not one.file.is_absolute()]

@@ -18,7 +18,7 @@ from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.model_runs import READ_BY
-from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.reading import connect, spelling
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import Store
@@ -81,8 +81,8 @@ def held_documents(out: Path, documents: Sequence[str] = (), codes: Sequence[str
             " LEFT JOIN (SELECT document, size FROM documents) USING (document)"
             " ORDER BY path, run_id"
         ).fetchall()
+        spelled = spelling(connection, out)
     rejected = [_held(row) for row in rows]
-    spelled = Spelling.of(out)
     for name in documents:
         if not any(_is_named(one, name, spelled) for one in rejected):
             raise UsageError(f"{name}: not in quarantine; `cinnabar quarantine list` lists its documents")

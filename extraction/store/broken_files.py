@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
+from cinnabar.extraction.store.compaction import write_again
 from cinnabar.extraction.store.files import FolderLock, failures, make_folder, sync, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import STATUSES
@@ -111,12 +111,8 @@ def _copy(out: Path, folder: Path, paths: Sequence[str]) -> None:
 
 def _stand_in(store: Store, entry: Manifest, bad: set[str], number: int) -> Manifest:
     """Returns a batch that replaces a broken one: without its documents, but with its readable runs and corrections."""
-    contents = {}
-    for table in _KEPT:
-        kept = [store.out / file.path for file in entry.files if file.table == table and file.path not in bad]
-        if kept:
-            contents[table] = pa.concat_tables([pq.read_table(path) for path in kept])
-    files = tuple(store.write(folder, number, rows) for folder, rows in contents.items())
+    kept = [file for file in entry.files if file.table in _KEPT and file.path not in bad]
+    files = tuple(write_again(store.out, [file], number) for file in kept)
     return entry.successor(number, files, level=0, behind=entry.place)
 
 

@@ -27,7 +27,7 @@ from cinnabar.extraction.store.left_over import LEFT_VIEWS
 from cinnabar.extraction.store.names import check_local, resolve_name
 from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
 from cinnabar.extraction.store.snapshot import define_views, names_asked
-from cinnabar.extraction.store.spelling import Spelling
+from cinnabar.extraction.store.spelling import ARGUMENTS, Spelling
 from cinnabar.schemas.pointers import parts_of
 
 # What DuckDB appends to an error: the line of the query, and a mark below it.
@@ -183,7 +183,7 @@ def show(out: Path, document: str) -> list[Shown]:
     `document` is its path in the run, the end of such a path from a `/` on, or the first digits (at least 4) of its
     digest. Raises UsageError if no document or several documents match.
     """
-    with connect(out, views=("outcomes", "records", "_fields")) as connection:
+    with connect(out, views=("outcomes", "records", "_fields", "runs")) as connection:
         sql = (
             f"SELECT arg_max(coalesce(document, '{_UNOPENED}' || path), run_id), path FROM outcomes"
             " WHERE list_contains(?, path) OR list_contains(?, document) GROUP BY path"
@@ -223,7 +223,7 @@ def named(connection: duckdb.DuckDBPyConnection, out: Path, document: str) -> tu
         sql = f"SELECT DISTINCT {column} FROM outcomes WHERE {condition} ORDER BY 1"
         return [row[0] for row in connection.execute(sql, [value]).fetchall()]
 
-    spelled = spellings(out, document)
+    spelled = spellings(connection, out, document)
     if paths := texts("path", "list_contains(?, path)", spelled):
         return paths, []
     prefix = document.casefold()
@@ -235,9 +235,15 @@ def named(connection: duckdb.DuckDBPyConnection, out: Path, document: str) -> tu
     return (paths, []) if paths or own == document else named(connection, out, own)
 
 
-def spellings(out: Path, document: str) -> list[str]:
+def spelling(connection: duckdb.DuckDBPyConnection, out: Path) -> Spelling:
+    """Returns the spelling of the runs of a connection that has the view of them."""
+    return Spelling.of(out, connection.execute(ARGUMENTS.format(runs="runs")).fetchall())
+
+
+def spellings(connection: duckdb.DuckDBPyConnection, out: Path, document: str) -> list[str]:
     """Returns a path as it is, without needless parts, and as the runs spelled it, as the tables have them."""
-    return [tables.printable(one) for one in (document, os.path.normpath(document), Spelling.of(out)(document))]
+    spelled = spelling(connection, out)(document)
+    return [tables.printable(one) for one in (document, os.path.normpath(document), spelled)]
 
 
 def _shown(connection: duckdb.DuckDBPyConnection, digest: str) -> list[Shown]:

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from cinnabar.extraction.documents.addresses import is_address
-from cinnabar.extraction.store import manifest as manifests
-from cinnabar.extraction.store.files import explain_broken_file, failures, write_bytes
+from cinnabar.extraction.store.files import failures, write_bytes
 
 # What follows a location in the path of a document: a file in a folder, or a mail in an mbox.
 _BELOW = ("/", "#")
+#: Asks for the arguments of all runs, the first one first.
+ARGUMENTS = "SELECT arguments FROM {runs} ORDER BY run_id"
 
 
 class Spelling:
@@ -42,9 +41,9 @@ class Spelling:
                 self._known.setdefault(_absolute(location, folder), location)
 
     @classmethod
-    def of(cls, out: Path) -> Spelling:
-        """Returns the spelling of this folder's runs, for a run from the working folder."""
-        return cls(_locations(out), known_folders(out), Path.cwd(), starts_of_locations(out))
+    def of(cls, out: Path, runs: Iterable[tuple[Any, ...]]) -> Spelling:
+        """Returns the spelling of this folder's runs, whose ARGUMENTS are given, for a run from the working folder."""
+        return cls(_locations(runs), known_folders(out), Path.cwd(), starts_of_locations(out))
 
     def learn(self, locations: Iterable[str]) -> None:
         """Takes the locations of a new run into account, after all that are known."""
@@ -90,17 +89,10 @@ def _absolute(path: str, folder: Path) -> str:
     return _plain(str(folder / path), folder)
 
 
-def _locations(out: Path) -> list[str]:
-    """Returns the locations that runs into this folder were given, those of the first run first."""
-    given: dict[Any, Any] = {}
-    for entry in manifests.read_live(out):
-        for file in entry.files:
-            if file.table == "runs":
-                with explain_broken_file(out / file.path):
-                    rows = pq.read_table(out / file.path, columns=["run_id", "arguments"])
-                given |= zip(rows["run_id"].to_pylist(), rows["arguments"].to_pylist(), strict=True)
+def _locations(runs: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Returns the locations that these runs were given, those of the first run first."""
     locations: dict[str, None] = {}
-    for _, arguments in sorted(given.items()):
+    for (arguments,) in runs:
         paths = json.loads(arguments or "{}").get("paths")
         locations |= dict.fromkeys(one for one in paths or () if isinstance(one, str))
     return list(locations)

@@ -21,10 +21,9 @@ from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.names import quote_name, resolve_name
 from cinnabar.extraction.store.path_safety import own_name
 from cinnabar.extraction.store.queries import single_query
-from cinnabar.extraction.store.reading import connect
+from cinnabar.extraction.store.reading import connect, spelling
 from cinnabar.extraction.store.records import EMPTY_RECORD, LeafRow, Record
 from cinnabar.extraction.store.snapshot import view_of
-from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER, THOUGHTS, evidence_in, list_notes
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema, stored_schema
@@ -113,10 +112,6 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
         if value is not None:
             wanted.append(sql)
             values.append(value)
-    if chosen.source is not None:
-        sql, more = of_source(chosen.source, out)
-        wanted.append(sql)
-        values += more
     if chosen.below is not None:
         wanted.append(
             "EXISTS (FROM _fields AS f WHERE f.document = r.document AND f.run_id = r.run_id"
@@ -124,6 +119,10 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
         )
         values += [chosen.below, chosen.below]
     with connect(out, f"--where {chosen.where}" if chosen.where else "") as connection:
+        if chosen.source is not None:
+            sql, more = _of_source(connection, chosen.source, out)
+            wanted.append(sql)
+            values += more
         if chosen.where is not None:
             source = _predicate(connection, out, name, chosen.where)
             wanted.append(f"document IN (SELECT document FROM {source})")
@@ -143,19 +142,15 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
     ]
 
 
-def of_source(source: str, out: Path) -> tuple[str, list[Any]]:
+def _of_source(connection: duckdb.DuckDBPyConnection, source: str, out: Path) -> tuple[str, list[Any]]:
     """Returns the condition on `r.path` of the documents of a `Selection`'s source, and its values."""
     if any(letter in source for letter in "*?["):
         return "r.path GLOB ?", [source]
-    prefix = _plain(source, out)
-    return f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})", [prefix, prefix]
-
-
-def _plain(source: str, out: Path) -> str:
-    """Returns a path or an address as the prefix of its documents' paths."""
     if is_address(source) and parse_mail_path(source) is None:
-        return str(parse_address(source))
-    return Spelling.of(out)(source)
+        prefix = str(parse_address(source))
+    else:
+        prefix = spelling(connection, out)(source)
+    return f"starts_with(r.path, ?) AND regexp_full_match(r.path[length(?) + 1:], {_WITHIN})", [prefix, prefix]
 
 
 def names(out: Path) -> list[str]:
@@ -285,17 +280,17 @@ def refused_documents(out: Path, name: str, source: str | None = None) -> list[L
     """
     if not out.is_dir() or not names(out):
         return []
-    wanted, values = ("true", []) if source is None else of_source(source, out)
-    sql = (
-        f"WITH decided AS ({_DECIDED}), {_PATHS},"
-        " r AS (SELECT document, max(run_id) AS run_id, arg_max(place, run_id) AS place, arg_max(path, run_id) AS path"
-        " FROM decided GROUP BY document)"
-        " SELECT document, path, paths, r.run_id, newest = document"
-        " FROM r JOIN paths USING (document) JOIN newest USING (path)"
-        " WHERE place = '' AND document NOT IN (SELECT document FROM records WHERE schema_name = ?)"
-        f" AND {wanted} ORDER BY path"
-    )
-    with connect(out, sql=sql) as connection:
+    with connect(out, views=("outcomes", "records", "runs")) as connection:
+        wanted, values = ("true", []) if source is None else _of_source(connection, source, out)
+        sql = (
+            f"WITH decided AS ({_DECIDED}), {_PATHS},"
+            " r AS (SELECT document, max(run_id) AS run_id, arg_max(place, run_id) AS place,"
+            " arg_max(path, run_id) AS path FROM decided GROUP BY document)"
+            " SELECT document, path, paths, r.run_id, newest = document"
+            " FROM r JOIN paths USING (document) JOIN newest USING (path)"
+            " WHERE place = '' AND document NOT IN (SELECT document FROM records WHERE schema_name = ?)"
+            f" AND {wanted} ORDER BY path"
+        )
         rows = connection.execute(sql, [name, name, *values]).fetchall()
     return [
         LatestRecord(document, (path, *(p for p in paths if p != path)), "", run_id, 0, None, current)
