@@ -156,5 +156,5 @@ def prepare() -> None:
     batch_reader.ParserPool = Here
     # The snapshot is published after every commit, not by the clock, so every run has the same operations.
     run.PUBLISH_EVERY = 0.0
-    import cinnabar.engine.engine
+    import cinnabar.engine.fill.engine
     import cinnabar.extraction.filling.pipeline  # noqa: F401

@@ -10,7 +10,7 @@ from typing import Any
 from training.labelled import held_back_part
 from training.recipe import load_recipe
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Model
 from cinnabar.engine.request import Filler
 from cinnabar.extraction.documents.ingest.dispatch import parse

@@ -21,7 +21,7 @@ from typing import Any
 from bench.labelled_sets import job_of
 from bench.marked_forms import Form, form
 from bench.reporting import table
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.pipeline import OpenedInput, run_batch

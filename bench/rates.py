@@ -18,7 +18,7 @@ from training.generator.generator import generate
 
 from bench.products import Recorder
 from bench.reporting import machine
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Model
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Passage, Request

@@ -24,7 +24,7 @@ from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_
 from bench.recording import Row, record
 from bench.schema_costs import costs
 from bench.schema_suites import Case, groups, real, references, spread, traps
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.request import Filled
 from cinnabar.errors import CinnabarError, NotAccepted, NoValue, TooLarge

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from cinnabar.engine.choices import COMPARED_OPTIONS, is_compared, selectors
+from cinnabar.engine.fill.choices import COMPARED_OPTIONS, is_compared, selectors
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words

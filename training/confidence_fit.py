@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.backend import device_of
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.models.identity import about, weights_fingerprint
 from cinnabar.engine.models.language.configuration import is_checkpoint

@@ -22,7 +22,7 @@ from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.asking.few_shot import Examples
 from cinnabar.engine.chat.document_chat import DocumentChat
 from cinnabar.engine.chat.shared_engine import SharedEngine
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint
 from cinnabar.engine.models.reader.calibration import load_calibration
 from cinnabar.engine.request import Passage, Request

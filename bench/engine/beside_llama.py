@@ -25,7 +25,7 @@ from training.labelled import labelled_documents
 from bench.recording import Row, record
 from bench.reporting import machine_line, table
 from cinnabar.engine.asking.prompt import messages
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.reader.loading import load_model

@@ -16,7 +16,7 @@ from cinnabar.engine.chat.document_chat import DocumentChat, OpenRequest
 from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
-from cinnabar.engine.engine import ALONE, failure_of, out_of_memory
+from cinnabar.engine.fill.engine import ALONE, failure_of, out_of_memory
 from cinnabar.engine.language.contexts import most_pages
 from cinnabar.engine.language.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser

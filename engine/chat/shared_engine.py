@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from cinnabar.engine.engine import FormState, Watcher, cost_of
+from cinnabar.engine.fill.engine import FormState, Watcher, cost_of
 from cinnabar.engine.request import Failed, Filler, OverEngine, Preparing, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP, answer_within, limit_batches, seconds_to_answer, start_clock, until

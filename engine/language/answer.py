@@ -21,14 +21,14 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from cinnabar.engine.choices import drop_unsupported_choices
 from cinnabar.engine.evidence.places import ABSENT, Aligner
+from cinnabar.engine.fill.choices import drop_unsupported_choices
+from cinnabar.engine.fill.writing import WrittenValue
 from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.language.planning import Remaining
 from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
-from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cinnabar.engine.engine import failure_of, out_of_memory
+from cinnabar.engine.fill.engine import failure_of, out_of_memory
 from cinnabar.engine.language.arrays import Bools, Ints
 from cinnabar.engine.language.forced import TokenTexts
 from cinnabar.engine.language.record_graph import RecordGraph

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from cinnabar.engine.asking.few_shot import Examples, shown_with
-from cinnabar.engine.choices import drop_unlikely_values
-from cinnabar.engine.engine import FormState, Watcher, failure_of, notify, run_stream
+from cinnabar.engine.fill.choices import drop_unlikely_values
+from cinnabar.engine.fill.engine import FormState, Watcher, failure_of, notify, run_stream
 from cinnabar.engine.language.answer import read_written, without_made_up_values
 from cinnabar.engine.language.decoded import Decoded, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser

@@ -15,7 +15,8 @@ from typing import Any
 
 from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.asking.prompt import messages
-from cinnabar.engine.engine import failure_of
+from cinnabar.engine.fill.engine import failure_of
+from cinnabar.engine.fill.writing import minimal
 from cinnabar.engine.language.drafts import draft_source, is_drafted
 from cinnabar.engine.language.graph_cache import cached_graph
 from cinnabar.engine.language.sequences import Task
@@ -24,7 +25,6 @@ from cinnabar.engine.language.stretches import paragraph_ends
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.replies.reading import slot_pointers
 from cinnabar.engine.request import Failed, Request
-from cinnabar.engine.writing import minimal
 from cinnabar.errors import EngineFailure, TooLarge
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import accept

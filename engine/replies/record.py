@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.asking.provider_schema import ROOT, Wire
 from cinnabar.engine.evidence.places import ABSENT, AlignedValue, Aligner
-from cinnabar.engine.layout import Layout, State, lay_out
+from cinnabar.engine.fill.layout import Layout, State, lay_out
+from cinnabar.engine.fill.repair import repair_record
+from cinnabar.engine.fill.writing import Writer, WrittenValue, known_value
 from cinnabar.engine.model import Row
 from cinnabar.engine.models.reader.inputs.questions import form_questions
-from cinnabar.engine.repair import repair_record
 from cinnabar.engine.replies.reading import AnswerReader, Taken, shorten_answer
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
-from cinnabar.engine.writing import Writer, WrittenValue, known_value
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form, ObjectNode, Slot, json_length
 from cinnabar.schemas.judging.judge import Violation

@@ -41,7 +41,7 @@ from cinnabar.extras import check_extra
 # Torch takes seconds to import; a run that finds its work done does not pay for it.
 if TYPE_CHECKING:
     from cinnabar.engine.asking.few_shot import Examples
-    from cinnabar.engine.engine import Engine
+    from cinnabar.engine.fill.engine import Engine
     from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.engine.model import Model
     from cinnabar.engine.models.language.language_model import LanguageModel
@@ -84,7 +84,7 @@ class ModelSource:
     def filler(self, effort: str, steps: int | None) -> Engine:
         """Returns an engine with the model."""
         # Cold start: it imports torch.
-        from cinnabar.engine.engine import Engine
+        from cinnabar.engine.fill.engine import Engine
 
         return Engine(self.load(), effort, steps=steps)
 

@@ -26,7 +26,7 @@ from cinnabar.schemas import SchemaSource
 
 # Torch takes seconds to import; a document that is gone is told before.
 if TYPE_CHECKING:
-    from cinnabar.engine.engine import Engine, FormState
+    from cinnabar.engine.fill.engine import Engine, FormState
     from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.engine.request import Request, Result
 
@@ -138,7 +138,7 @@ def watch(
         with BatchReader(batch, 1, options.max_tokens, settings, PageStore(out / PAGES)) as reader:
             (read,) = reader.parse(batch[0])
     # Cold start: Torch takes a second.
-    from cinnabar.engine.engine import Engine
+    from cinnabar.engine.fill.engine import Engine
     from cinnabar.engine.language.engine import LanguageEngine
     from cinnabar.extraction.filling.pipeline import run_batch
 

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from tests.support.tiny_network import BILL, bill, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.identity import fingerprint_of
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.model import ExtractiveReader

@@ -10,7 +10,7 @@ import pytest
 from tests.support.reading_model import ReadingModel
 from tests.support.tiny_network import tiny_model
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request
 from cinnabar.engine.work_time import check_time, limit_batches, start_clock
 from cinnabar.errors import EngineFailure

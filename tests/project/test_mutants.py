@@ -82,7 +82,7 @@ def test_the_nearest_tests_come_first(script: Any, concerned: Any) -> None:
     near, others, last = concerned.stages(ROOT, "schemas/automata/numbers.py")
     assert near == ["tests/schemas/automata/test_numbers.py"] and "tests/schemas/compiling/test_compile.py" in others
     assert "tests/engine/test_layout.py" in last and not {*near, *others, concerned.ANY_STEP} & {*last}
-    near, others, _ = concerned.stages(ROOT, "engine/step.py")
+    near, others, _ = concerned.stages(ROOT, "engine/fill/step.py")
     assert near[0] == "tests/engine/test_step.py" and others[-1] == concerned.ANY_STEP
     assert next(concerned.stages(ROOT, "kernels/block_scan.py")) == ["tests/kernels/test_block_scan.py"]
     assert "tests/schemas/judging/test_judge.py" in next(concerned.stages(ROOT, "schemas/judging/judge.py"))

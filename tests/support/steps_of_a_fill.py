@@ -8,11 +8,11 @@ from typing import Any
 import jsonschema_rs
 from tests.support.random_model import RandomModel, held, request
 
-from cinnabar.engine.engine import Engine
-from cinnabar.engine.layout import lay_out
+from cinnabar.engine.fill.engine import Engine
+from cinnabar.engine.fill.layout import lay_out
+from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
-from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, translate
 from cinnabar.schemas import CompiledSchema
 from cinnabar.schemas.automata.strings import parse

@@ -13,7 +13,7 @@ from tests.support.reading_model import ReadingModel
 from training.kept import keep
 from training.weighing_fit import SIGNS, fitted, left_out, two_readings, worth
 
-from cinnabar.engine.engine import Engine, Watcher
+from cinnabar.engine.fill.engine import Engine, Watcher
 from cinnabar.engine.request import Filled, Filler, Leaf, Request, Result
 from cinnabar.extraction.filling.records.weighing import NULLS, VALUES
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from cinnabar.engine.choices import is_compared, selectors
+from cinnabar.engine.fill.choices import is_compared, selectors
 from cinnabar.engine.models.int8_matmul import Int8Linear
 from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Sheet, phrases, pieces_above, sheet, to_device

@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from cinnabar.engine.layout import lay_out
+from cinnabar.engine.fill.layout import lay_out
+from cinnabar.engine.fill.repair import repair_record
+from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.engine.model import Row
-from cinnabar.engine.repair import repair_record
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.filling.records.repeats import (
     FoundRow,

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from cinnabar.engine.choices import with_nulls
+from cinnabar.engine.fill.choices import with_nulls
 from cinnabar.engine.models.reader.calibration import Scale
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, log_odds
 from cinnabar.engine.request import Filled, Leaf

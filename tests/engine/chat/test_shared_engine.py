@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine
-from cinnabar.engine.engine import FormState
+from cinnabar.engine.fill.engine import FormState
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP, answer_within, check_time, seconds_to_answer

@@ -13,7 +13,7 @@ from tests.support.family_traits import FAMILY_TRAITS
 from tests.support.remote_forms import form_of, request
 from tests.support.tiny_checkpoint import write_checkpoint
 
-from cinnabar.engine.engine import FormState
+from cinnabar.engine.fill.engine import FormState
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.language.planning import Plan, Planner
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model

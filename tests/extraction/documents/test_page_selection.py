@@ -13,7 +13,7 @@ from tests.support.cases import each
 from tests.support.drawn_pages import text_pages
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.errors import DocumentError, UnsupportedSchema, UsageError
 from cinnabar.extraction.documents.chunking import on_pages
 from cinnabar.extraction.documents.content.document import Document

@@ -11,7 +11,7 @@ import pytest
 from tests.support.reading_model import ReadingModel
 from tests.support.remote_forms import form_of
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Request, Result
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse

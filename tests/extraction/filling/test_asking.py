@@ -11,7 +11,7 @@ import pytest
 from tests.support.reading_model import ReadingModel
 from tests.support.remote_forms import NOTE, form_of
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.asking import SETTINGS, best_setting, likely_right, share_asked

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.work_time import check_time
 from cinnabar.extraction.filling import filling

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.cases import each
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import asks_for_headers
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest import parse

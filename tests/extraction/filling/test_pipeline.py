@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document

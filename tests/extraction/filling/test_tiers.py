@@ -16,8 +16,8 @@ from tests.support.begun_runs import begun_extraction
 from tests.support.reading_model import ReadingModel
 from tests.support.remote_forms import NOTE, form_of, request
 
-from cinnabar.engine.choices import drop_unlikely_values
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.choices import drop_unlikely_values
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.remote.serving import RemoteSettings
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.work_time import seconds_to_answer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch

@@ -22,7 +22,7 @@ from operator import attrgetter, itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.choices import CodeChoice, code_choice, selectors
+from cinnabar.engine.fill.choices import CodeChoice, code_choice, selectors
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.codes import code_kinds
 from cinnabar.engine.readings.locale import Locale, document_locale

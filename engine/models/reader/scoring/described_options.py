@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cinnabar.engine.choices import is_compared, selectors
+from cinnabar.engine.fill.choices import is_compared, selectors
 from cinnabar.engine.model import Candidate, Row
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.wordpieces import UNKNOWN_ID

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cinnabar.engine.fill.writing import minimal
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.memory.form import FormRequest
@@ -31,7 +32,6 @@ from cinnabar.engine.models.reader.tables.columns import (
 from cinnabar.engine.request import Failed, Filler, Leaf, Passage, Request, text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import PrintedTable
-from cinnabar.engine.writing import minimal
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 
 #: The characters above a table that are looked at.

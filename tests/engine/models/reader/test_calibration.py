@@ -13,7 +13,7 @@ from tests.support.tiny_network import BILL, VOCABULARY, bill, passage_of, tiny_
 from training.whole_model import save_network
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.identity import SHIPPED, fingerprint_of, stale_calibration, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import (
     Calibration,

@@ -9,7 +9,7 @@ import torch
 from bench.products import Recorder
 from tests.support.tiny_network import form_of, passage_of, tiny_model, tiny_network, wordpieces
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import Question, question_tensors
 from cinnabar.engine.models.reader.inputs.tensors import Board, Window, cut, padded_length, phrases, sheet
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces

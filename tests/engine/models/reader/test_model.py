@@ -11,7 +11,7 @@ import pytest
 import torch
 from tests.support.tiny_network import BILL, bill, form_of, passage_of, tiny_model
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Canvas, Row, SlotInstance
 from cinnabar.engine.models.reader.inputs.tensors import padded_length
 from cinnabar.engine.models.reader.model import ExtractiveReader

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import Validator

@@ -10,7 +10,7 @@ import pytest
 from tests.support.begun_runs import backfill
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource

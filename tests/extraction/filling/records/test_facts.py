@@ -22,7 +22,7 @@ from tests.support.reading_model import ReadingModel
 from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.asking.provider_schema import Wire
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.models.language.language_model import load_language_model

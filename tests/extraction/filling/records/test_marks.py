@@ -13,7 +13,7 @@ from tests.support.cases import each
 from tests.support.drawn_pages import drawn
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.records.validation import Validator

@@ -19,7 +19,7 @@ from tests.support.random_model import RandomModel, request
 from tests.support.random_schemas import random_schema
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.extraction.documents.chunking import Chunk, chunks
 from cinnabar.extraction.documents.content.document import Document, Part, Words

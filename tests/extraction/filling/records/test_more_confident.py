@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tests.support.reading_model import ReadingModel
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Passage, Request
 from cinnabar.extraction.filling.records.merging import prefer_confident_record
 from cinnabar.schemas import compile_schema

@@ -11,8 +11,8 @@ import torch
 from tests.support.cases import each
 from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.choices import code_choice, is_compared
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.choices import code_choice, is_compared
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import pointed_at
 from cinnabar.engine.models.reader.memory.passage import Compared

@@ -8,8 +8,8 @@ import pytest
 from tests.support.cases import each
 from tests.support.tiny_network import form_of, passage_of, tiny_model
 
-from cinnabar.engine.choices import code_choice
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.choices import code_choice
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Candidate
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader, MixedSlot, pointed_at
 from cinnabar.engine.models.reader.scoring.choices import settle_mixed

@@ -7,7 +7,7 @@ import math
 import pytest
 from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpieces
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import WHOLE
 from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.tables.beside import tables_beside

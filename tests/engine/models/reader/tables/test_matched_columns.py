@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.support.cases import each
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader import model as model_module
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.loading import load_model

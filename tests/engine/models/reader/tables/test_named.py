@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.schemas import compile_schema

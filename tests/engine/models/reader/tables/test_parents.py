@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.tables.parents import _block_starts
 from cinnabar.engine.request import Filled, Request, text_passage

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.tables.carried import CARRIED_ROWS
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result, text_passage

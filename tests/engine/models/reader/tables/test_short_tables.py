@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.schemas import compile_schema

@@ -10,8 +10,8 @@ import pytest
 from tests.support.random_model import request
 from tests.support.scripted_model import Scripted, filled, form_of
 
-from cinnabar.engine.choices import drop_unsupported_choices
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.choices import drop_unsupported_choices
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Candidate, Scores
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.schemas import compile_schema

@@ -12,7 +12,7 @@ import torch
 from tests.support.random_model import RandomModel, request
 from tests.support.scripted_model import form_of
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.schemas.form.form import Form

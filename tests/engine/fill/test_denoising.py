@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from cinnabar.engine.step import Shares, select, weigh
+from cinnabar.engine.fill.step import Shares, select, weigh
 
 INF = float("inf")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.layout import lay_out
+from cinnabar.engine.fill.layout import lay_out
+from cinnabar.engine.fill.repair import Alternatives, repair_record
+from cinnabar.engine.fill.writing import Writer, WrittenValue, known_value
 from cinnabar.engine.model import Canvas, Row, SlotInstance
-from cinnabar.engine.repair import Alternatives, repair_record
 from cinnabar.engine.request import Filled, Leaf, Request
-from cinnabar.engine.writing import Writer, WrittenValue, known_value
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import scalar_text, shared_value
 from cinnabar.schemas.pointers import parts_of

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from tests.support.random_model import request
 
-from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.fill.batch_state import BatchState
+from cinnabar.engine.fill.writing import WrittenValue
 from cinnabar.engine.model import Row
-from cinnabar.engine.writing import WrittenValue
 from cinnabar.schemas import compile_schema
 
 CPU = torch.device("cpu")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.support.random_model import SteeredModel, request
 
-from cinnabar.engine.engine import Engine
-from cinnabar.engine.layout import lay_out
+from cinnabar.engine.fill.engine import Engine
+from cinnabar.engine.fill.layout import lay_out
+from cinnabar.engine.fill.repair import repair_record
+from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.engine.model import Row
-from cinnabar.engine.repair import repair_record
 from cinnabar.engine.request import Failed, Filled
-from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.judging.judge import Judge
 
@@ -210,7 +210,7 @@ def test_a_branch_is_exchanged_for_a_rule_at_any_level_above_it(
     within: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As in a large form, in which not every text of a slot is tried.
-    monkeypatch.setattr("cinnabar.engine.repair.FEW_SLOTS", 0)
+    monkeypatch.setattr("cinnabar.engine.fill.repair.FEW_SLOTS", 0)
     part: dict[str, Any] = {"oneOf": [obj(["k", "n"], {}, k={"const": k}, n=TEXT) for k in ("one", "two")]}
     rule: dict[str, Any] = {"properties": {"k": {"const": "one"}}}
     wanted: Any = {"k": "two", "n": ""}
@@ -237,8 +237,8 @@ def test_known_values_and_other_places_never_change() -> None:
 def test_a_search_ends_sooner_the_larger_the_form_is(
     slots: int, judged: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cinnabar.engine.repair.REPAIR_RECORDS", 20)
-    monkeypatch.setattr("cinnabar.engine.repair.REPAIR_SLOTS", 120)
+    monkeypatch.setattr("cinnabar.engine.fill.repair.REPAIR_RECORDS", 20)
+    monkeypatch.setattr("cinnabar.engine.fill.repair.REPAIR_SLOTS", 120)
     names = [f"p{at}" for at in range(slots)]
     layout = lay_out(compile_schema(obj([], {}, **dict.fromkeys(names, TEXT))).form, [], {})
     judge = Counting(compile_schema({"type": "object", "minProperties": slots + 1}).judge)

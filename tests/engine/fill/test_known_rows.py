@@ -10,7 +10,7 @@ from tests.support.random_model import request
 from tests.support.reading_model import ReadingModel
 from tests.support.tiny_network import tiny_model
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.schemas import compile_schema

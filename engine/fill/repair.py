@@ -15,8 +15,8 @@ from functools import cached_property
 from heapq import heappop, heappush, nsmallest
 from itertools import count
 
-from cinnabar.engine.layout import Layout, LeafPlace, Place, State
-from cinnabar.engine.writing import Writer, WrittenValue
+from cinnabar.engine.fill.layout import Layout, LeafPlace, Place, State
+from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.schemas.form.instances import texts_of
 from cinnabar.schemas.judging.judge import Judge
 from cinnabar.schemas.pointers import lies_within

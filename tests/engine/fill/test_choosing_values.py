@@ -8,7 +8,7 @@ import pytest
 from tests.support.random_model import RandomModel, request
 from tests.support.scripted_model import Scripted, filled, form_of
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 
 
 def test_an_answer_that_is_certain_at_once_takes_one_step() -> None:

@@ -17,15 +17,15 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.batch_state import BatchState
-from cinnabar.engine.choices import drop_unsupported_choices
+from cinnabar.engine.fill.batch_state import BatchState
+from cinnabar.engine.fill.choices import drop_unsupported_choices
+from cinnabar.engine.fill.step import commit
+from cinnabar.engine.fill.writing import Writer
 from cinnabar.engine.model import Helped, Model, Row
 from cinnabar.engine.request import Failed, Filler, Passage, RefusedRow, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
-from cinnabar.engine.step import commit
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.engine.work_time import TOO_SLOW, check_time, part, start_clock, time_stage
-from cinnabar.engine.writing import Writer
 from cinnabar.errors import EngineFailure, RunError, UsageError
 from cinnabar.schemas.form.form import Form
 

@@ -10,7 +10,7 @@ from tests.support.random_model import RandomModel, request
 from tests.support.random_schemas import forms
 from tests.support.steps_of_a_fill import EFFORTS, independent
 
-from cinnabar.engine.engine import Engine, FormState
+from cinnabar.engine.fill.engine import Engine, FormState
 from cinnabar.engine.request import Filled
 from cinnabar.engine.settings import effort_of
 from cinnabar.errors import RunError

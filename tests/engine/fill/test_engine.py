@@ -12,7 +12,7 @@ import pytest
 from tests.support.random_model import RandomModel, request
 from tests.support.scripted_model import Scripted, filled, form_of, many
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Failed
 from cinnabar.engine.settings import effort_of

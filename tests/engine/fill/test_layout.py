@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cinnabar.engine.layout import Layout, choose_rows, lay_out
+from cinnabar.engine.fill.layout import Layout, choose_rows, lay_out
+from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.engine.model import Row
-from cinnabar.engine.writing import Writer, WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
 

@@ -4,7 +4,7 @@ An absent nullable property is `null`, an absent optional one is left out; the s
 value. An array without items is `[]`; only if `min_items` forbids that, it is `null` or left out if it may be. A row
 with only absent leaves is dropped as far as `min_items` allows, and so is a repeated row if items are unique. Of a
 choice the writer takes the branch that its selector names, or, if that branch has no value, one that has. Open
-properties are rows too: one without a name, or with a name that is taken, is not written. `engine/repair.py` overrides
+properties are rows too: one without a name, or with a name that is taken, is not written. `repair.py` overrides
 these decisions if a rule of the schema demands it.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cinnabar.engine.layout import (
+from cinnabar.engine.fill.layout import (
     ArrayPlace,
     ChoicePlace,
     Decided,

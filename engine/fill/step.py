@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.fill.batch_state import BatchState
+from cinnabar.engine.fill.repair import Alternatives
+from cinnabar.engine.fill.writing import WrittenValue
 from cinnabar.engine.model import Candidate, Scores
-from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.settings import Effort
-from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 

@@ -10,12 +10,12 @@ import pytest
 import torch
 from tests.support.random_model import request
 
-from cinnabar.engine.batch_state import BatchState
+from cinnabar.engine.fill.batch_state import BatchState
+from cinnabar.engine.fill.repair import Alternatives
+from cinnabar.engine.fill.step import commit
+from cinnabar.engine.fill.writing import WrittenValue
 from cinnabar.engine.model import Candidate, Scores
-from cinnabar.engine.repair import Alternatives
 from cinnabar.engine.settings import effort_of
-from cinnabar.engine.step import commit
-from cinnabar.engine.writing import WrittenValue
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
 

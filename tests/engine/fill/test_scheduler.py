@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.support.remote_forms import form_of, request
 
-from cinnabar.engine.engine import NO_NUMBERS, pack, run_stream
+from cinnabar.engine.fill.engine import NO_NUMBERS, pack, run_stream
 from cinnabar.engine.request import Failed, Request, Result
 from cinnabar.engine.work_time import TOO_SLOW
 from cinnabar.errors import EngineFailure, RunError

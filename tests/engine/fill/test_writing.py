@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from cinnabar.engine.layout import Layout, lay_out
+from cinnabar.engine.fill.layout import Layout, lay_out
+from cinnabar.engine.fill.writing import Writer, WrittenValue, minimal
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Leaf
-from cinnabar.engine.writing import Writer, WrittenValue, minimal
 from cinnabar.schemas import compile_schema
 
 TEXT = {"type": "string"}

@@ -11,7 +11,7 @@ from tests.support.random_model import RandomModel, SteeredModel, request
 from tests.support.random_schemas import forms, random_schema, writable
 from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, present
 
-from cinnabar.engine.engine import Engine
+from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled
 from cinnabar.engine.settings import effort_of
 from cinnabar.schemas import compile_schema
