@@ -104,26 +104,6 @@ def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _bare_runs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Quick tests that do not look at the reports and snapshots of their runs do without them.
-
-    Of the 300 ms of processor time of a run over three texts the report takes 120 and the snapshot 75. A report
-    that cannot be written fails no run, and a query defines the same views as a snapshot. Runs of commands and flows
-    are as users' are, and so are those of slow tests.
-    """
-    rooms = {*request.path.relative_to(HERE).parts[:-1]}
-    slow = request.node.get_closest_marker("slow") is not None
-    if slow or not {"extraction", "api", "server", "mcp"} & rooms or {"report", "maintenance"} & rooms:
-        yield
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cinnabar.extraction.run.batched_run.report_of_run", lambda *_: None)
-        if "extraction" in rooms and "store" not in rooms:
-            patch.setattr("cinnabar.extraction.store.store.publish", lambda *_: None)
-        yield
-
-
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A server that speaks Mercury's contract, with its key and address in the environment (mercury_server.py)."""

@@ -106,14 +106,26 @@ def test_an_archive_in_quarantine_is_unpacked_by_a_retry_once_it_is_whole(folder
     assert paths == [(f"{folder}/damaged.zip/y.txt",), (f"{folder}/damaged.zip/z.txt",)]
 
 
-def test_an_encrypted_archive_opens_with_the_passwords_of_a_run(
+def locked_letter(password: str) -> bytes:
+    words, plain = io.BytesIO(), io.BytesIO()
+    letter = docx.Document()
+    letter.add_paragraph("name=Letter")
+    letter.save(plain)
+    OOXMLFile(plain).encrypt(password, words)
+    return words.getvalue()
+
+
+def test_what_is_encrypted_opens_with_the_passwords_of_a_run_and_is_read_again_with_other_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "a.zip").write_bytes(encrypted_zip("x.txt", b"name=X\n", "open sesame"))
+    (inside := tmp_path / "in").mkdir()
+    (inside / "a.zip").write_bytes(encrypted_zip("x.txt", b"name=X\n", "open sesame"))
+    (inside / "a.docx").write_bytes(locked_letter("open sesame"))
     model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    assert extract([tmp_path / "a.zip"], NAMES_ALONE, out, model, RunOptions(workers=1)).reasons == {"password": 1}
+    assert extract([inside], NAMES_ALONE, out, model, RunOptions(workers=1)).reasons == {"password": 2}
+    assert extract([inside], NAMES_ALONE, out, model, RunOptions(workers=1)).skipped == 2
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
-    assert extract([tmp_path / "a.zip"], NAMES_ALONE, out, model, RunOptions(workers=1)).written == 1
+    assert extract([inside], NAMES_ALONE, out, model, RunOptions(workers=1)).written == 2
     assert held_documents(out) == []
 
 
@@ -151,23 +163,6 @@ def test_a_mail_with_a_locked_attachment_is_read_again_with_other_passwords(
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nwronger\nopen sesame")
     assert run() == (0, 2)
     assert query(out, "select count(*) from note").rows == [(2,)]
-
-
-def test_an_encrypted_document_in_quarantine_is_read_again_with_other_passwords(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = io.BytesIO()
-    plain = io.BytesIO()
-    letter = docx.Document()
-    letter.add_paragraph("name=Letter")
-    letter.save(plain)
-    OOXMLFile(plain).encrypt("open sesame", words)
-    (tmp_path / "a.docx").write_bytes(words.getvalue())
-    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    assert extract([tmp_path / "a.docx"], NAMES_ALONE, out, model, RunOptions(workers=1)).reasons == {"password": 1}
-    assert extract([tmp_path / "a.docx"], NAMES_ALONE, out, model, RunOptions(workers=1)).skipped == 1
-    monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
-    assert extract([tmp_path / "a.docx"], NAMES_ALONE, out, model, RunOptions(workers=1)).written == 1
 
 
 def test_forgetting_an_archive_or_a_mailbox_forgets_all_that_is_in_it(folder: Path, tmp_path: Path) -> None:

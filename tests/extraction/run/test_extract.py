@@ -40,6 +40,19 @@ class Loads:
         return self.model
 
 
+class Seen(NoProgress):
+    """Counts what is told while a run goes on."""
+
+    inputs = 0
+    outcomes = 0
+
+    def on_inputs(self, inputs: int) -> None:
+        self.inputs = inputs
+
+    def advance(self, outcomes: Any) -> None:
+        self.outcomes += len(outcomes)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     docs = tmp_path / "docs"
@@ -81,10 +94,11 @@ def test_documents_are_parsed_while_the_model_is_loaded(
     assert extract([folder], NOTE, tmp_path / "out", source, RunOptions(workers=1)).written == 5
 
 
-def test_every_input_has_an_outcome_and_a_second_run_loads_no_model(folder: Path, tmp_path: Path) -> None:
-    out, loads = tmp_path / "out", Loads()
-    first = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1))
+def test_every_input_has_an_outcome_that_is_told_and_a_second_run_loads_no_model(folder: Path, tmp_path: Path) -> None:
+    out, loads, seen = tmp_path / "out", Loads(), Seen()
+    first = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1, batch=4), seen)
     assert (first.inputs, first.written, first.quarantined, first.skipped) == (8, 5, 2, 1)
+    assert (seen.inputs, seen.outcomes) == (8, 8)
     assert loads.count == 1 and first.steps > 0
     found = outcomes(out, first.run_id)
     assert found["0.txt"] == ("written", None, None)
@@ -196,35 +210,6 @@ def test_a_batch_may_be_worked_on_twice_and_a_run_with_one_left_out_fails(
 def test_limit_takes_the_first_inputs(folder: Path, tmp_path: Path) -> None:
     summary = extract([folder], NOTE, tmp_path / "out", Loads().source(), RunOptions(workers=1, limit=2))
     assert (summary.inputs, summary.written) == (2, 2)
-
-
-def test_among_equal_files_the_one_with_a_known_suffix_is_read(tmp_path: Path) -> None:
-    for name in ("a.unknown", "b.txt"):
-        (tmp_path / name).write_text("name=Same\n")
-    summary = extract(
-        [tmp_path / "a.unknown", tmp_path / "b.txt"],
-        NOTE,
-        tmp_path / "out",
-        Loads().source(),
-        RunOptions(workers=1),
-    )
-    assert (summary.written, summary.skipped) == (1, 1)
-
-
-def test_every_outcome_is_reported_as_progress(folder: Path, tmp_path: Path) -> None:
-    class Seen(NoProgress):
-        inputs = 0
-        outcomes = 0
-
-        def on_inputs(self, inputs: int) -> None:
-            self.inputs = inputs
-
-        def advance(self, outcomes: Any) -> None:
-            self.outcomes += len(outcomes)
-
-    seen = Seen()
-    extract([folder], NOTE, tmp_path / "out", Loads().source(), RunOptions(workers=1, batch=4), seen)
-    assert (seen.inputs, seen.outcomes) == (8, 8)
 
 
 def test_hidden_files_and_the_output_folder_are_no_inputs(folder: Path) -> None:

@@ -76,27 +76,19 @@ def out(kept: Path, tmp_path: Path) -> Path:
     return shutil.copytree(kept.with_name("out"), tmp_path / "out")
 
 
-def test_each_document_of_a_packet_has_a_record_under_its_pages_and_none_is_read_again(scan, tmp_path):
-    out = tmp_path / "out"
-    summary = run(scan, out)
-    assert (summary.inputs, summary.written) == (3, 3)
+def test_each_document_of_a_packet_has_a_record_under_its_pages(out):
     assert names(out) == [("packet.pdf#pages=1-2", "A"), ("packet.pdf#pages=3-5", "B"), ("packet.pdf#pages=6-6", "C")]
     rows = query(out, "select packet_pages, pages, packet_certainty from documents order by path").rows
     assert [row[:2] for row in rows] == list(zip(PARTS, (2, 3, 1), strict=True))
     assert all(50 < certainty <= 100 for _, _, certainty in rows)
     assert query(out, "select page from fields where pointer = '/name' order by page").rows == [(2,), (5,), (6,)]
-    again = run(scan, out)
-    assert (again.skips, again.written) == ({"done": 3}, 0)
-
-
-def test_without_split_a_packet_is_one_document(scan, tmp_path):
-    assert run(scan, tmp_path / "out", split=False).inputs == 1
-    assert not (tmp_path / "out" / PACKETS).exists()
+    assert query(out, "select inputs, written from runs").rows == [(3, 3)]
 
 
 def test_a_second_run_parses_no_packet_whose_boundaries_are_kept(kept, out, monkeypatch):
     monkeypatch.setattr(packets, "_found", lambda *_: pytest.fail("the packet was parsed again"))
-    assert run(kept, out).skips == {"done": 3}
+    again = run(kept, out)
+    assert (again.skips, again.written) == ({"done": 3}, 0)
 
 
 @pytest.mark.slow
@@ -131,9 +123,7 @@ def test_repeated_sheets_separate_documents_and_blank_pages_stay_with_the_one_be
     assert [Path(p).name.rpartition("=")[2] for p, _ in names(tmp_path / "out")] == ["2-3", "5-5", "7-7"]
 
 
-def test_a_part_is_found_again_by_its_path_and_digest(scan, tmp_path):
-    out = tmp_path / "out"
-    run(scan, out)
+def test_a_part_is_found_again_by_its_path_and_digest(scan, out, tmp_path):
     moved = tmp_path / "elsewhere" / "packet.pdf"
     digest = query(out, "select document from note where name = 'B'").rows[0][0]
     size = scan.stat().st_size
@@ -340,11 +330,12 @@ def test_a_page_whose_number_goes_on_begins_no_document_wherever_it_is_printed(m
     assert max(likely.values()) < 0.05
 
 
-def test_without_split_a_file_of_several_documents_is_flagged_and_told(scan, tmp_path):
+def test_without_split_a_file_of_several_documents_is_one_document_flagged_and_told(scan, tmp_path):
     (tmp_path / "one.pdf").write_bytes(packet_files.packet([packet_files.page("invoice", "A", n, 2) for n in (1, 2)]))
     notes = Notes()
     options = RunOptions(workers=1)
-    extract([scan, tmp_path / "one.pdf"], NOTE, tmp_path / "out", OF_PAGES, options, progress=notes)
+    summary = extract([scan, tmp_path / "one.pdf"], NOTE, tmp_path / "out", OF_PAGES, options, progress=notes)
+    assert summary.inputs == 2 and not (tmp_path / "out" / PACKETS).exists()
     flagged = query(tmp_path / "out", "select path from note where list_contains(flags, 'several_documents')").rows
     assert [Path(path).name for (path,) in flagged] == ["packet.pdf"]
     assert any("1 file looks like several documents" in text and "--split" in text for text in notes.told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,11 @@ def by_first_word(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ByFirstWord.routed
 
 
-@pytest.fixture
-def inbox(tmp_path: Path) -> Path:
-    docs = tmp_path / "inbox"
+@pytest.fixture(scope="module")
+def routed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An inbox and its results, which were read by relative paths; no test changes them."""
+    base = tmp_path_factory.mktemp("routed")
+    docs = base / "inbox"
     docs.mkdir()
     for number in range(4):
         (docs / f"bill{number}.txt").write_text(f"bill\nname=N{number}\n")
@@ -74,7 +77,25 @@ def inbox(tmp_path: Path) -> Path:
     (docs / "poem.txt").write_text("poem\nname=nobody\n")
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing")
     (docs / "copy.txt").write_bytes((docs / "bill0.txt").read_bytes())
-    return docs
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cinnabar.extraction.filling.routing.router.Router", ByFirstWord)
+        patch.chdir(base)
+        run(Path("inbox"), Path("out"), BILL, LETTER)
+    return base
+
+
+@pytest.fixture
+def inbox(routed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the inbox, in the working directory of the test."""
+    shutil.copytree(routed / "inbox", tmp_path / "inbox")
+    monkeypatch.chdir(tmp_path)
+    return Path("inbox")
+
+
+@pytest.fixture
+def out(routed: Path, tmp_path: Path) -> Path:
+    """A copy of the results."""
+    return shutil.copytree(routed / "out", tmp_path / "out")
 
 
 def source() -> ModelSource:
@@ -112,11 +133,8 @@ def test_each_document_is_in_the_table_of_its_schema_and_has_one_outcome(inbox: 
 
 
 def test_the_same_choice_again_reads_nothing_and_another_choice_routes_again(
-    inbox: Path, tmp_path: Path, by_first_word: list[str]
+    inbox: Path, out: Path, by_first_word: list[str]
 ) -> None:
-    out = tmp_path / "out"
-    run(inbox, out, BILL, LETTER)
-    by_first_word.clear()
     again = run(inbox, out, LETTER, BILL)
     assert (again.written, again.skipped, by_first_word) == (0, 11, [])
     # A third schema: all documents are routed again, but only the new schema's need the model.
@@ -148,14 +166,13 @@ def test_a_run_that_stopped_halfway_goes_on_where_it_was(
 
 
 @pytest.mark.usefixtures("by_first_word")
-def test_records_are_those_of_a_run_with_one_schema(inbox: Path, tmp_path: Path) -> None:
-    run(inbox, tmp_path / "routed", BILL, LETTER)
+def test_records_are_those_of_a_run_with_one_schema(inbox: Path, out: Path, tmp_path: Path) -> None:
     bills = [inbox / f"bill{number}.txt" for number in range(4)]
     extract(bills, BILL, tmp_path / "alone", source(), OPTIONS)
     sql = "select document, pointer, value_json, confidence, engine_fingerprint from fields where schema_name = 'bill'"
-    assert sorted(query(tmp_path / "routed", sql).rows) == sorted(query(tmp_path / "alone", sql).rows)
+    assert sorted(query(out, sql).rows) == sorted(query(tmp_path / "alone", sql).rows)
     # So a run with one schema takes the routed documents for done.
-    assert extract(bills, BILL, tmp_path / "routed", source(), OPTIONS).skips == {"done": 4}
+    assert extract(bills, BILL, out, source(), OPTIONS).skips == {"done": 4}
 
 
 @pytest.mark.usefixtures("by_first_word")
@@ -246,9 +263,7 @@ def refill(out: Path, model: ReadingModel, least: float | None = None, **chosen:
 
 
 @pytest.mark.usefixtures("by_first_word")
-def test_a_backfill_opens_no_document_of_another_kind(inbox: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run(inbox, out, BILL, LETTER)
+def test_a_backfill_opens_no_document_of_another_kind(inbox: Path, out: Path) -> None:
     for path in (*inbox.glob("letter*"), inbox / "poem.txt", inbox / "broken.pdf"):
         path.unlink()
     summary = refill(out, ReadingModel())
@@ -326,9 +341,7 @@ def test_a_backfill_compares_documents_of_no_schema_again_and_leaves_out_other_k
 
 
 @pytest.mark.usefixtures("by_first_word")
-def test_options_that_choose_records_leave_documents_without_one_alone(inbox: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run(inbox, out, BILL, LETTER)
+def test_options_that_choose_records_leave_documents_without_one_alone(inbox: Path, out: Path) -> None:
     assert refill(out, ReadingModel(), 0.5, where="name = 'N1'").inputs == 1
     (inbox / "poem.txt").unlink()
     gone = refill(out, ReadingModel(), 0.5, source=str(inbox / "poem.txt"))

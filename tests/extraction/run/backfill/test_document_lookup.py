@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +43,24 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@pytest.fixture
-def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with documents and their results, read from within it by relative paths."""
-    base = tmp_path / "office"
-    (base / "docs").mkdir(parents=True)
+    base = tmp_path_factory.mktemp("read")
+    (base / "docs").mkdir()
     (base / "docs" / "1.txt").write_text("name=A\nday=mon\n")
     (base / "docs" / "2.txt").write_text("name=B\nday=tue\n")
     (base / "docs" / "3.txt").write_text("day=wed\n")
+    with chdir(base):
+        extract([Path("docs")], schema(), Path("out"), model(), ONE)
+    return base
+
+
+@pytest.fixture
+def office(read: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder, in which the test works."""
+    base = shutil.copytree(read, tmp_path / "office")
     monkeypatch.chdir(base)
-    extract([Path("docs")], schema(), Path("out"), model(), ONE)
     return base
 
 
