@@ -30,7 +30,7 @@ from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.errors import EngineFailure
-from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
+from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within, parts_of
@@ -110,9 +110,10 @@ def read_written(request: Request, remaining: Remaining, written: Decoded | None
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
     filled = record_of(request, taken, weigh)
     if not isinstance(filled, Filled):
-        if accept(request.form, record) is None:
+        record_text = accept(request.form, record)
+        if record_text is None:
             raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
-        filled = _as_written(request, record, taken, weigh)
+        filled = _as_written(request, record, record_text, taken, weigh)
     return filled if written is None else replace(filled, steps=written.passes, reopened=written.reopened)
 
 
@@ -130,8 +131,10 @@ def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], 
     return taken, pointers
 
 
-def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[Answered], WrittenValue]) -> Filled:
-    """Returns a record that the schema allows as it is."""
+def _as_written(
+    request: Request, record: Any, record_text: str, taken: Taken, weigh: Callable[[Answered], WrittenValue]
+) -> Filled:
+    """Returns a record that the schema allows as it is, with this text."""
     form, offset = request.form, request.passage.offset
     # Selectors and names of open properties have the pointer of their value.
     unwritten = {choice.selector.index for choice in form.choices}
@@ -156,7 +159,7 @@ def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[An
     for pointer, text in request.known.items():
         if text is not None:
             leaves[pointer] = replace(leaves[pointer], text=text, confidence=1.0, spans=(), origin="known")
-    return Filled(request.id, json_text(record), leaves, rows, 0, 0)
+    return Filled(request.id, record_text, leaves, rows, 0, 0)
 
 
 def _without_loops(value: Any, text: str) -> Any:
