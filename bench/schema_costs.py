@@ -18,8 +18,8 @@ import torch
 from cinnabar.engine.language.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.language.lookahead import Constraint, ScanSpan
 from cinnabar.engine.language.record_graph import RecordGraph, graph_of
-from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import model_folder
+from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.errors import CinnabarError
 from cinnabar.kernels.score_limits import FLOOR
 from cinnabar.schemas import compile_schema

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.backend import device_of
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.language.engine import LanguageEngine
+from cinnabar.engine.models.backend import device_of
 from cinnabar.engine.models.identity import about, weights_fingerprint
 from cinnabar.engine.models.language.configuration import is_checkpoint
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import torch
 
-from cinnabar.engine.backend import device_of
+from cinnabar.engine.models.backend import device_of
 from cinnabar.engine.models.identity import about as about_model
 from cinnabar.engine.models.identity import model_folder
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces

@@ -20,8 +20,8 @@ from tokenizers.trainers import BpeTrainer
 from cinnabar.engine.language.graph_cache import cached_graph
 from cinnabar.engine.language.record_graph import RecordGraph
 from cinnabar.engine.language.sequences import Task
-from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.identity import SHIPPED
+from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.schemas import compile_schema, load_schema
 
 TOKENS = 150_000

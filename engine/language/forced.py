@@ -18,7 +18,7 @@ import numpy as np
 
 from cinnabar.engine.language.arrays import Bools
 from cinnabar.engine.language.record_graph import RecordGraph, distances, edges_from
-from cinnabar.engine.lifting import Ints, Vocabulary
+from cinnabar.engine.models.language.lifting import Ints, Vocabulary
 from cinnabar.schemas.automata.automaton import Automaton
 
 

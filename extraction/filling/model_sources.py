@@ -130,8 +130,8 @@ class LanguageSource:
         Raises UsageError if it cannot hold one of this `context`, or none at all.
         """
         # Cold start: it imports torch.
-        from cinnabar.engine.backend import device_of
         from cinnabar.engine.language.settings import LEAST_PASSAGE, beside_answer
+        from cinnabar.engine.models.backend import device_of
         from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
 
         traits, on = read_family(self.folder)[1], device_of(self.device)
@@ -237,7 +237,7 @@ def model_source(
         raise UsageError(f"device: expected one of {', '.join(get_args(Device))}, got {device!r}")
     if device == "cuda":
         # Cold start: it imports torch.
-        from cinnabar.engine.backend import device_of
+        from cinnabar.engine.models.backend import device_of
 
         device_of(device)
     if language:
@@ -348,6 +348,6 @@ def on_gpu(device: Device) -> bool:
     if device == "cpu" or (device == "auto" and shutil.which("nvidia-smi") is None):
         return False
     # Cold start: it imports torch.
-    from cinnabar.engine.backend import device_of
+    from cinnabar.engine.models.backend import device_of
 
     return device_of(device).type == "cuda"

@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from cinnabar.engine.backend import device_of
 from cinnabar.engine.fill.engine import Engine
+from cinnabar.engine.models.backend import device_of
 from cinnabar.engine.models.identity import fingerprint_of, model_folder, weights_fingerprint
 from cinnabar.engine.models.reader.calibration import carry_calibration, load_calibration, save_calibration
 from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces

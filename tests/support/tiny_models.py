@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.checkpoint import network_of
 from cinnabar.engine.models.language.decoder import Decoder
+from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.engine.models.language.traits import ExpertTraits, LocalTraits, Traits
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cinnabar.engine.backend import device_of
+from cinnabar.engine.models.backend import device_of
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language.checkpoint import check_memory, read_contents, weight_bytes
 from cinnabar.engine.models.language.configuration import CONFIG, language_precision, read_settings

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.backend import device_of
+from cinnabar.engine.models.backend import device_of
 from cinnabar.engine.models.language.checkpoint import load_decoder
 from cinnabar.engine.models.language.configuration import language_precision
 from cinnabar.engine.models.language.decoder import Decoder

@@ -18,7 +18,6 @@ from typing import Any
 
 import tokenizers
 
-from cinnabar.engine.lifting import Vocabulary
 from cinnabar.engine.models.language.configuration import (
     CONFIG,
     GENERATION,
@@ -28,6 +27,7 @@ from cinnabar.engine.models.language.configuration import (
     read_settings,
     tokenizer_content,
 )
+from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.errors import ModelError
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from pathlib import Path
 
-from cinnabar.engine.backend import device_of
 from cinnabar.engine.models import weights
+from cinnabar.engine.models.backend import device_of
 from cinnabar.engine.models.identity import (
     SHIPPED,
     about,

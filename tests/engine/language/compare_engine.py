@@ -14,11 +14,11 @@ from dataclasses import replace
 import torch
 from tests.support.tiny_models import KINDS, TOKENIZER, decoder, record
 
-from cinnabar.engine.backend import KERNELS_VARIABLE
 from cinnabar.engine.language.decoded import Decoded, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.record_graph import graph_of
 from cinnabar.engine.language.sequences import Task
+from cinnabar.engine.models.backend import KERNELS_VARIABLE
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.traits import Traits
 

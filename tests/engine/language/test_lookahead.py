@@ -16,7 +16,7 @@ from cinnabar.engine.language import lookahead as module
 from cinnabar.engine.language.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.language.lookahead import Constraint, ScanSpan
 from cinnabar.engine.language.record_graph import graph_of
-from cinnabar.engine.lifting import Vocabulary
+from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.schemas.automata.operations import literals
 
 TEXTS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"ca", b"cab"]

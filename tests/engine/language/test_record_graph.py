@@ -18,7 +18,7 @@ from tests.support.tiny_models import TOKENIZER
 
 from cinnabar.engine.language.graph_cache import cached_graph
 from cinnabar.engine.language.record_graph import RecordGraph, graph_of
-from cinnabar.engine.lifting import Vocabulary
+from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.errors import NotAccepted, TooLarge
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.operations import literals

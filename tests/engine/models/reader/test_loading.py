@@ -11,7 +11,7 @@ import torch
 from tests.support.tiny_network import SIZE, VOCABULARY, tiny_network
 from training.whole_model import save_network, save_weights
 
-from cinnabar.engine.backend import device_of
+from cinnabar.engine.models.backend import device_of
 from cinnabar.engine.models.identity import fingerprint_of, model_folder
 from cinnabar.engine.models.reader.loading import load_model, load_network
 from cinnabar.errors import ModelError, UsageError

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 
-from cinnabar.engine import lifting
-from cinnabar.engine.lifting import Lifted, Vocabulary, lift
+from cinnabar.engine.models.language import lifting
+from cinnabar.engine.models.language.lifting import Lifted, Vocabulary, lift
 from cinnabar.errors import ModelError
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton, empty

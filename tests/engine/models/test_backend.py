@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from cinnabar.engine import backend
-from cinnabar.engine.backend import KERNELS_VARIABLE, backend_of
+from cinnabar.engine.models import backend
+from cinnabar.engine.models.backend import KERNELS_VARIABLE, backend_of
 from cinnabar.errors import UsageError
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
