@@ -22,7 +22,7 @@ FIRST = 11
 VERSIONS: dict[str, int] = {
     "schemas": 15,
     "engine": 32,
-    "reader": 32,
+    "reader": 33,
     "replies": 13,
     "language": 26,
     "remote": 12,
