@@ -7,7 +7,6 @@ looking at results must not cause a connection.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import threading
 from bisect import bisect_left
@@ -177,12 +176,6 @@ class _LastUsed(Generic[_T]):
             while len(self._found) > self._most:
                 self._found.popitem(last=False)
             return future
-
-
-def reads_hidden_text(arguments: str) -> bool:
-    """Returns whether the run with these arguments read hidden text, which moves all characters behind it."""
-    given: Any = json.loads(arguments or "{}")
-    return bool(isinstance(given, dict) and given.get("hidden"))
 
 
 #: Characters of a block of text.

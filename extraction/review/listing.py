@@ -11,9 +11,8 @@ import contextlib
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +44,17 @@ _COLUMNS = (
 )  # fmt: skip
 
 # Records in quarantine need a look most, then those with failed checks, then the least sure ones. Files that cannot be
-# read come last, because nobody can mend them here.
-_LISTING = """
+# read come last, because nobody can mend them here. `paths` are those at which runs met the document, the newest first;
+# `hidden` and `day_first` are options of the run whose model read it.
+_LISTING = f"""
 SELECT coalesce(o.document, 'path ' || o.path) AS document, o.document IS NOT NULL AS opened, o.path, o.schema_name,
   o.schema_fingerprint, o.run_id, o.outcome, coalesce(o.code, '') AS code, coalesce(o.detail, '') AS detail,
   coalesce(o.pointers, []) AS pointers, r.confidence, coalesce(r.flags, []) AS flags,
   v.sure, v."values",
   coalesce(c.failed, []) AS failed,
-  coalesce(d.size, 0) AS size,
-  coalesce(d.flags, []) AS document_flags, lower(o.path) AS searched, false AS reviewed, 0 AS corrected,
+  d.size, coalesce(d.flags, []) AS document_flags, coalesce(p.paths, [o.path]) AS paths,
+  coalesce(TRY_CAST(a.arguments ->> 'hidden' AS BOOLEAN), false) AS hidden, a.arguments ->> 'day_first' AS day_first,
+  lower(o.path) AS searched, false AS reviewed, 0 AS corrected,
   false AS other_kind, o.outcome = 'written' OR o.record_json IS NOT NULL AS has_record,
   CASE WHEN o.outcome = 'quarantined' THEN CASE WHEN o.record_json IS NULL THEN -1.0 ELSE 3.0 END
     ELSE (c.failed IS NOT NULL)::INT + 1.0 - coalesce(r.confidence, 0.0) END AS need
@@ -73,8 +74,17 @@ LEFT JOIN (
   FROM _fields WHERE origin NOT IN ('list', 'length', 'other') AND value_json <> 'null' GROUP BY ALL
 ) AS v USING (document, schema_fingerprint, run_id)
 LEFT JOIN documents AS d ON d.document = o.document
+LEFT JOIN (
+  SELECT document, list(path ORDER BY run_id DESC) AS paths FROM outcomes WHERE hash(document) IN (
+    SELECT hash(document) FROM outcomes WHERE document IS NOT NULL GROUP BY 1 HAVING min(hash(path)) <> max(hash(path)))
+  GROUP BY document
+) AS p ON p.document = o.document
+LEFT JOIN (
+  SELECT document, schema_fingerprint, max(read_by) AS read_by FROM {READ_BY} GROUP BY ALL
+) AS m ON m.document = o.document AND m.schema_fingerprint = o.schema_fingerprint
+LEFT JOIN (SELECT run_id AS its_run, arguments FROM runs) AS a ON its_run = coalesce(m.read_by, o.run_id)
 """
-_VIEWS = ("outcomes", "records", "_checks", "documents", "_fields")
+_VIEWS = ("outcomes", "records", "_checks", "documents", "_fields", "runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,12 +318,6 @@ class Listing:
             raise UsageError(f"{document[:80]!r}: no document of this digest under the schema {schema[:80]!r}")
         return rows[0]
 
-    def reading_of(self, row: Mapping[str, Any]) -> tuple[list[str], str]:
-        """Returns the paths under which runs met this document, the newest first, and the arguments, as JSON text, of
-        the run whose model read it.
-        """
-        return _reading_of(self._out, self.snapshot, row["document"], row["schema_fingerprint"], row["run_id"])
-
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         # With a cursor of its own a long search makes nobody wait for the lock.
         with self._lock:
@@ -332,16 +336,3 @@ def _commits(out: Path) -> frozenset[int]:
     numbers: Collection[int | None] = {manifests.number_of(path) for path in manifests.paths(out)}
     return frozenset(number for number in numbers if number is not None)
 
-
-# The page asks for many parts of one document.
-@lru_cache(maxsize=256)
-def _reading_of(out: Path, _snapshot: int, document: str, fingerprint: str, run_id: str) -> tuple[list[str], str]:
-    paths = "SELECT path FROM outcomes WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC"
-    arguments = (
-        "SELECT arguments FROM runs WHERE run_id = coalesce((SELECT max(read_by) FROM"
-        f" {READ_BY} WHERE document = ? AND schema_fingerprint = ?), ?) LIMIT 1"
-    )
-    with connect(out, views=("outcomes", "runs")) as folder:
-        found = folder.execute(arguments, [document, fingerprint, run_id]).fetchone()
-        named = [path for (path,) in folder.execute(paths, [document]).fetchall()]
-    return named, found[0] or "{}" if found else "{}"

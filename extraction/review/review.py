@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,6 @@ from cinnabar.extraction.review.contents import (
     WantedDocument,
     block_text,
     blocks_of,
-    reads_hidden_text,
 )
 from cinnabar.extraction.review.forms import blank_of, form_of, place_at
 from cinnabar.extraction.review.listing import Listing, ReviewMarks
@@ -134,9 +132,9 @@ class Review(Closing):
         if not said:
             content = self._document(row)
             return told(place, picked_values(place, content, _spans_of(content, asked)))
-        found, order = self._contents.document(self._file_of(row)), json.loads(self.listing.reading_of(row)[1])
+        found = self._contents.document(self._file_of(row))
         locale = Locale() if isinstance(found, UnshownDocument) else locale_of(found)
-        by_run = {"yes": True, "no": False}.get(order.get("day_first"))
+        by_run = {"yes": True, "no": False}.get(row["day_first"])
         return told(place, typed_values(place, locale.in_order(by_run), said))
 
     def columns(self, document: str, schema: str, pointer: str) -> list[str]:
@@ -228,10 +226,8 @@ class Review(Closing):
         return self._forms[fingerprint]
 
     def _file_of(self, row: Mapping[str, Any]) -> WantedDocument:
-        paths, arguments = self.listing.reading_of(row)
-        opened, hidden = row["opened"], reads_hidden_text(arguments)
-        paths = paths if opened else [row["path"]]
-        return WantedDocument(row["document"] if opened else "", tuple(paths), row["size"] or None, hidden)
+        digest = row["document"] if row["opened"] else ""
+        return WantedDocument(digest, tuple(dict.fromkeys(row["paths"])), row["size"] or None, row["hidden"])
 
     def _document(self, row: Mapping[str, Any]) -> Document:
         """Returns a document as its run read it. Raises UsageError if it cannot be read."""

@@ -43,6 +43,19 @@ def test_a_document_shows_how_many_of_its_values_are_sure_whatever_its_lists_are
     assert [(row["sure"], row["values"]) for row in rows] == [(2, 7), (None, None)]
 
 
+def test_a_corrected_document_is_read_as_by_its_model_and_looked_for_at_all_its_paths(tmp_path: Path) -> None:
+    out, read = tmp_path / "out", outcome_of("a.txt", "e1")
+    run(out, outcomes=[read], paths=("a.txt",), hidden=True, day_first="no")
+    run(out, outcomes=[replace(read, path="moved/a.txt")], paths=("moved/a.txt",))
+    Corrector(out).correct(digest_of("a.txt"), "bill", [Change(Action.VALUE, "/number", '"R-1"')], "Ada")
+    Corrector(out).correct(digest_of("a.txt"), "bill", [Change(Action.VALUE, "/number", '"R-2"')], "Ada")
+    with Review(out, "eva") as review:
+        row = review.listing.row(digest_of("a.txt"), "bill")
+        wanted = review._file_of(row)
+    assert {*wanted.paths} == {"a.txt", "moved/a.txt"} and len(wanted.paths) == 2
+    assert (wanted.document, wanted.hidden, row["day_first"]) == (digest_of("a.txt"), True, "no")
+
+
 def test_what_somebody_else_takes_back_is_to_be_reviewed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(review_module, "_REFRESH", 0.02)
     out = written(tmp_path, 2)
