@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import torch
 
-from cinnabar.engine.language.arrays import Bools, Floats, Ints
+from cinnabar.engine.models.language.arrays import Bools, Floats, Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import LOGITS
 from cinnabar.kernels.score_limits import FLOOR, LEAST

@@ -9,12 +9,12 @@ import numpy as np
 
 from cinnabar.engine.fill.engine import NO_NUMBERS
 from cinnabar.engine.fill.step import GRAIN
-from cinnabar.engine.language.arrays import Bools, Floats, Ints
 from cinnabar.engine.language.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.language.decoded import Undecoded
 from cinnabar.engine.language.graph_tables import GraphTables, LookaheadQuery
 from cinnabar.engine.language.lookahead import Lookahead
 from cinnabar.engine.language.sequences import Block, OpenSequence
+from cinnabar.engine.models.language.arrays import Bools, Floats, Ints
 
 #: Told of a sequence whose scores mean nothing.
 NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from cinnabar.engine.language.arrays import Ints
 from cinnabar.engine.language.sequences import OpenSequence
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.cache import PAGE, CacheRow, PagedCache, page_bytes, page_size
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import cache_budget, free_memory, prefill_tokens

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cinnabar.engine.fill.engine import failure_of, out_of_memory
-from cinnabar.engine.language.arrays import Bools, Ints
 from cinnabar.engine.language.forced import TokenTexts
 from cinnabar.engine.language.record_graph import RecordGraph
 from cinnabar.engine.language.sequences import OpenSequence
+from cinnabar.engine.models.language.arrays import Bools, Ints
 from cinnabar.engine.work_time import answer_by, check, deadline
 from cinnabar.errors import RunError
 

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 
 from cinnabar.engine.fill.step import GRAIN
-from cinnabar.engine.language.arrays import Ints
 from cinnabar.engine.language.class_scores import ClassScores, DeviceScores
 from cinnabar.engine.language.commitment import AskedPass, Commitment, grade
 from cinnabar.engine.language.contexts import PagedContext
@@ -30,6 +29,7 @@ from cinnabar.engine.language.pass_times import PassTimes
 from cinnabar.engine.language.sequences import Block, OpenSequence, Task
 from cinnabar.engine.language.settings import SETTINGS, DecodingSettings
 from cinnabar.engine.language.stretches import LONG, REPEATED, is_over, is_within_string
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.work_time import TOO_SLOW, check_time, tell_share

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 
-from cinnabar.engine.language.arrays import Bools
 from cinnabar.engine.language.record_graph import RecordGraph, distances, edges_from
-from cinnabar.engine.models.language.lifting import Ints, Vocabulary
+from cinnabar.engine.models.language.arrays import Bools, Ints
+from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.schemas.automata.automaton import Automaton
 
 

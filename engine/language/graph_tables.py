@@ -9,13 +9,13 @@ from typing import cast
 import numpy as np
 import torch
 
-from cinnabar.engine.language.arrays import Ints
 from cinnabar.engine.language.class_scores import ClassScores, DeviceScores, Reduced, TokenClasses
 from cinnabar.engine.language.forced import ForcedText
 from cinnabar.engine.language.lookahead import KEPT, Constraint, GreedyConstraint, Lookahead, ScanSpan
 from cinnabar.engine.language.record_graph import RecordGraph
 from cinnabar.engine.language.sequences import Block, OpenSequence
 from cinnabar.engine.models.backend import backend_of
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.kernels.device_tables import upload
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from cinnabar.engine.language.arrays import Bools, Floats, Ints
 from cinnabar.engine.language.class_scores import ClassScores, TokenClasses
 from cinnabar.engine.language.record_graph import GraphPart, RecordGraph
+from cinnabar.engine.models.language.arrays import Bools, Floats, Ints
 from cinnabar.kernels.block_scan import PartTables, block_scan, part_tables
 from cinnabar.kernels.device_tables import DevicePart, device_part
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE

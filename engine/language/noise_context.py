@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from cinnabar.engine.language.arrays import Ints
 from cinnabar.engine.language.sequences import Block, OpenSequence
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.memory import cache_budget, free_memory, position_numbers
 

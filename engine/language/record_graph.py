@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from cinnabar.engine.models.language.lifting import Ints, Vocabulary, lift
+from cinnabar.engine.models.language.arrays import Ints
+from cinnabar.engine.models.language.lifting import Vocabulary, lift
 from cinnabar.schemas.automata.automaton import Automaton
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cinnabar.engine.language.arrays import Bools, Floats, Ints
 from cinnabar.engine.language.record_graph import RecordGraph
 from cinnabar.engine.language.settings import ANSWER_DIVISOR, SETTINGS, DecodingSettings
+from cinnabar.engine.models.language.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from cinnabar.engine.language.arrays import Ints
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.schemas.automata.automaton import Automaton, from_dfa
 
 #: Bytes of the characters of one byte: printable ones, tab, line feed, carriage return.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.support.cases import each
 
-from cinnabar.engine.language.arrays import Floats, Ints
+from cinnabar.engine.models.language.arrays import Floats, Ints
 from cinnabar.kernels.block_scan import BlockScan, block_scan, part_tables
 from cinnabar.kernels.block_scan_reference import block_scan_reference
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.memory import position_numbers
 from cinnabar.engine.models.language.traits import Traits
 
@@ -178,9 +178,6 @@ def page_size(traits: Traits, page: int = PAGE) -> int:
 def page_bytes(traits: Traits, dtype: torch.dtype, page: int = PAGE) -> int:
     """Returns the memory of a page."""
     return position_numbers(traits) * page_size(traits, page) * dtype.itemsize
-
-
-Ints = npt.NDArray[np.int64]
 
 
 class PagePool:

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.errors import ModelError
 from cinnabar.schemas.automata.automaton import Automaton
-
-Ints = npt.NDArray[np.int64]
 
 #: Pairs of a state and a distinct beginning of a token that are computed at a time.
 CELLS = 4_000_000

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.attention import (
     NONE_OPEN,
     Attend,
@@ -30,7 +31,7 @@ from cinnabar.engine.models.language.attention import (
     RowGroup,
     TiledAttention,
 )
-from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, Ints, PagedCache
+from cinnabar.engine.models.language.cache import NOWHERE, CacheRow, PagedCache
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.memory import LONG_PASS, give_back_memory
 from cinnabar.kernels.paged_attention import TILE_FIELDS, PagedRows, tile_tokens, tiles_of

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tiny_models import END, TEXTS, TOKENIZER, VOCABULARY
 
-from cinnabar.engine.language.arrays import Ints
 from cinnabar.engine.language.class_scores import ClassScores
 from cinnabar.engine.language.lookahead import Constraint, GreedyConstraint, ScanSpan
 from cinnabar.engine.language.record_graph import RecordGraph, graph_of
 from cinnabar.engine.language.text_languages import any_text, text_until
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.kernels.score_limits import FLOOR
 
 GRAPH = graph_of(any_text(), VOCABULARY)

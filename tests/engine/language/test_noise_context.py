@@ -16,10 +16,10 @@ from tests.support.tiny_models import END, UNIFORM, decoder
 from tests.support.tiny_models import VOCABULARY as TINY
 
 from cinnabar.engine.language import noise_context
-from cinnabar.engine.language.arrays import Ints
 from cinnabar.engine.language.noise_context import NoiseContext, temperature
 from cinnabar.engine.language.record_graph import graph_of
 from cinnabar.engine.language.sequences import OpenSequence, Task
+from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.schemas.automata.operations import literal
