@@ -75,35 +75,6 @@ def _unsynced() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def _parsers() -> Iterator[Any]:
-    from tests.support import warm_parsers
-
-    yield warm_parsers
-    warm_parsers.end_all()
-
-
-@pytest.fixture(autouse=True)
-def _warm_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Runs share parser processes, but for the tests of the parsers themselves and of flows.
-
-    A process that starts and reads one line takes 140 ms of processor time, and hundreds of tests have a run or more.
-    """
-    rooms = {*request.path.relative_to(HERE).parts[:-1]}
-    parsing = "documents" in rooms and "mailboxes" not in rooms and request.path.parent.name != "documents"
-    if parsing or not {"extraction", "apps", "api"} & rooms:
-        yield
-        return
-    parsers = request.getfixturevalue("_parsers")
-    if "cluster" in request.fixturenames:  # its tests count the processes that a run leaves behind
-        parsers.end_all()
-        yield
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cinnabar.extraction.documents.ingest.sandbox._Parser", parsers.started)
-        yield
-
-
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A server that speaks Mercury's contract, with its key and address in the environment (mercury_server.py)."""
