@@ -12,10 +12,10 @@ from tests.support import dying_model, reading_model
 from tests.support.begun_runs import begun_extraction
 from tests.support.dying_model import FailingModel, ThirdLoad
 from tests.support.notes import NAMES_ALONE
+from tests.support.told_progress import Told
 
 from cinnabar.errors import RunError
 from cinnabar.extraction.filling.model_sources import ModelSource
-from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.stored_run import Summary
@@ -58,18 +58,8 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-class Notes(NoProgress):
-    """Keeps the warnings."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.said.append(text)
-
-
 def work(
-    driver: str, request: pytest.FixtureRequest, docs: Path, out: Path, notes: Notes, load: Any = FailingModel
+    driver: str, request: pytest.FixtureRequest, docs: Path, out: Path, told: Told, load: Any = FailingModel
 ) -> Summary:
     """Extracts the folder by a driver, in batches of three and of one document."""
     options = RunOptions(workers=1, batch=3, engines="2" if driver == "engines" else "1")
@@ -77,7 +67,7 @@ def work(
     cluster = request.getfixturevalue("cluster") if driver == "cluster" else None
     if driver == "prefect":
         request.getfixturevalue("prefect_server")
-    with begun_extraction([docs], NAMES_ALONE, out, source, options, notes) as run:
+    with begun_extraction([docs], NAMES_ALONE, out, source, options, told) as run:
         if driver != "prefect":
             return run.work_through(cluster)
         from cinnabar.flows.tasks import work_on
@@ -92,11 +82,11 @@ def work(
 def test_a_batch_that_fails_twice_is_filled_on_its_third_attempt(
     driver: str, request: pytest.FixtureRequest, docs: Path, tmp_path: Path
 ) -> None:
-    counted, notes = tmp_path / "counted", Notes()
+    counted, told = tmp_path / "counted", Told()
     (docs / "b.txt").write_text(f"name=B\ntwice={counted}\n")
-    assert work(driver, request, docs, tmp_path / "out", notes).written == 4
+    assert work(driver, request, docs, tmp_path / "out", told).written == 4
     assert counted.read_text() == "xxx"
-    assert [said.partition(" failed")[0] for said in notes.said] == ["attempt 1 of 3", "attempt 2 of 3"]
+    assert [said.partition(" failed")[0] for said in told.notes] == ["attempt 1 of 3", "attempt 2 of 3"]
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
@@ -109,7 +99,7 @@ def test_a_batch_that_fails_three_times_fails_the_run_which_names_its_documents(
         r"^batch 1 of 1 document \(.*d\.txt\) failed on every attempt: RunError: the disk has a bad moment; committed"
     )
     with pytest.raises(RunError, match=said):
-        work(driver, request, docs, out, Notes())
+        work(driver, request, docs, out, Told())
     assert counted.read_text() == "xxx"
     assert query(out, "select count(*) from note where name < 'D'").rows == [(3,)]
 
@@ -118,7 +108,7 @@ def test_a_batch_that_fails_three_times_fails_the_run_which_names_its_documents(
 def test_a_model_that_is_loaded_on_the_third_attempt_fills(
     driver: str, request: pytest.FixtureRequest, docs: Path, tmp_path: Path
 ) -> None:
-    summary = work(driver, request, docs, tmp_path / "out", Notes(), ThirdLoad(tmp_path / "counted"))
+    summary = work(driver, request, docs, tmp_path / "out", Told(), ThirdLoad(tmp_path / "counted"))
     assert summary.written == 4 and len((tmp_path / "counted").read_text()) >= 3
 
 
@@ -135,7 +125,7 @@ def test_a_commit_that_fails_is_tried_again(
         return write(self, folder, *given)
 
     monkeypatch.setattr(Store, "write", write_third)
-    assert work(driver, request, docs, tmp_path / "out", Notes()).written == 4
+    assert work(driver, request, docs, tmp_path / "out", Told()).written == 4
     assert len(failed) == 2
 
 
@@ -145,7 +135,7 @@ def test_a_document_whose_processes_end_is_held_back_after_two_attempts_of_its_b
 ) -> None:
     counted, out = tmp_path / "counted", tmp_path / "out"
     (docs / "b.txt").write_text(f"name=B\ndies={counted}\n")
-    summary = work(driver, request, docs, out, Notes())
+    summary = work(driver, request, docs, out, Told())
     assert (summary.written, summary.reasons) == (3, {"engine_died": 1})
     assert counted.read_text() == "xxx"
     (row,) = query(out, "select q.path, detail, media_type from quarantine q join documents using (document)").rows

@@ -15,10 +15,9 @@ import duckdb
 import pytest
 from tests.support import ROOT
 from tests.support.documentation import put_files
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
@@ -37,8 +36,7 @@ def read(documents: Path, title: str, fields: Mapping[str, Any], *texts: str) ->
     schema = {"title": title, "type": "object", "properties": fields, "required": [*fields]}
     path = documents.with_suffix(".json")
     path.write_text(json.dumps(schema))
-    source = ModelSource("reading", ReadingModel)
-    done = extract([documents], load_schema(str(path)), Path("tables"), source, RunOptions(workers=1))
+    done = extract([documents], load_schema(str(path)), Path("tables"), READING, RunOptions(workers=1))
     assert done.written == len(texts)
 
 

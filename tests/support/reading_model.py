@@ -14,6 +14,7 @@ import torch
 
 from cinnabar.engine.model import Candidate, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.request import Passage
+from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import Form
 
@@ -91,3 +92,7 @@ def _value(instance: SlotInstance, rows: Sequence[Row], text: str) -> Candidate 
     number = instance.slot.kind in ("number", "integer")
     spelled = scalar_text(Decimal(match[1]) if number else match[1]).encode()
     return Candidate(spelled, (match.span(1),)) if instance.slot.accepts(spelled) else None
+
+
+#: What a run takes for its model: a new one of these each time.
+READING = ModelSource("reading", ReadingModel)

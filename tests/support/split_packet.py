@@ -7,9 +7,8 @@ from typing import Any
 
 from tests.support import packet_files
 from tests.support.notes import NOTE
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.stored_run import Summary
@@ -18,7 +17,7 @@ from cinnabar.extraction.run.stored_run import Summary
 def run(path: Path, out: Path, split: bool = True, **options: Any) -> Summary:
     """Reads this file or folder into the output folder."""
     options = {"split": split, "workers": 1, **options}
-    return extract([path], NOTE, out, ModelSource("reading", ReadingModel), RunOptions(**options))
+    return extract([path], NOTE, out, READING, RunOptions(**options))
 
 
 def split_folder(root: Path, **options: Any) -> Path:

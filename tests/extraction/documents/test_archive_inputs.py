@@ -14,7 +14,7 @@ import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 from tests.support.encrypted_archive import encrypted_zip
 from tests.support.notes import NAMES_ALONE
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker
@@ -22,7 +22,6 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, archive_around, examine, gather
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
@@ -77,15 +76,15 @@ def test_files_in_archives_are_parsed_and_shipped_like_others(folder: Path) -> N
 
 
 def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Path) -> None:
-    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    first = extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1))
+    out = tmp_path / "out"
+    first = extract([folder], NAMES_ALONE, out, READING, RunOptions(workers=1))
     assert (first.written, first.quarantined) == (3, 1)
     assert query(out, "select name from note order by name").rows == [("B",), ("X",), ("Y",)]
-    again = extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1))
+    again = extract([folder], NAMES_ALONE, out, READING, RunOptions(workers=1))
     assert (again.written, again.skipped, again.quarantined) == (0, 4, 0)
     (one,) = held_documents(out)
     assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
-    retried = extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1, retry_quarantined=True))
+    retried = extract([folder], NAMES_ALONE, out, READING, RunOptions(workers=1, retry_quarantined=True))
     assert (retried.skipped, retried.reasons) == (3, {"broken": 1})
     with DocumentLookup(out) as lookup:
         for one in found(folder / "a.zip"):
@@ -95,12 +94,12 @@ def test_a_run_stores_them_and_skips_them_afterwards(folder: Path, tmp_path: Pat
 
 
 def test_an_archive_in_quarantine_is_unpacked_by_a_retry_once_it_is_whole(folder: Path, tmp_path: Path) -> None:
-    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    extract([folder / "damaged.zip"], NAMES_ALONE, out, model, RunOptions(workers=1))
+    out = tmp_path / "out"
+    extract([folder / "damaged.zip"], NAMES_ALONE, out, READING, RunOptions(workers=1))
     (one,) = held_documents(out)
     assert (one.path, one.code) == (str(folder / "damaged.zip"), "broken")
     (folder / "damaged.zip").write_bytes(zipped(z=b"name=Z\n", y=b"name=Y\n"))
-    (summary,) = retry(out, [one], model).runs
+    (summary,) = retry(out, [one], READING).runs
     assert summary.written == 2
     paths = query(out, "select path from documents order by path").rows
     assert paths == [(f"{folder}/damaged.zip/y.txt",), (f"{folder}/damaged.zip/z.txt",)]
@@ -121,11 +120,11 @@ def test_what_is_encrypted_opens_with_the_passwords_of_a_run_and_is_read_again_w
     (inside := tmp_path / "in").mkdir()
     (inside / "a.zip").write_bytes(encrypted_zip("x.txt", b"name=X\n", "open sesame"))
     (inside / "a.docx").write_bytes(locked_letter("open sesame"))
-    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
-    assert extract([inside], NAMES_ALONE, out, model, RunOptions(workers=1)).reasons == {"password": 2}
-    assert extract([inside], NAMES_ALONE, out, model, RunOptions(workers=1)).skipped == 2
+    out = tmp_path / "out"
+    assert extract([inside], NAMES_ALONE, out, READING, RunOptions(workers=1)).reasons == {"password": 2}
+    assert extract([inside], NAMES_ALONE, out, READING, RunOptions(workers=1)).skipped == 2
     monkeypatch.setenv("CINNABAR_PASSWORDS", "wrong\nopen sesame")
-    assert extract([inside], NAMES_ALONE, out, model, RunOptions(workers=1)).written == 2
+    assert extract([inside], NAMES_ALONE, out, READING, RunOptions(workers=1)).written == 2
     assert held_documents(out) == []
 
 
@@ -142,11 +141,11 @@ def test_a_mail_with_a_locked_attachment_is_read_again_with_other_passwords(
 ) -> None:
     (tmp_path / "a.eml").write_bytes(mail_with("a.zip", encrypted_zip("x.txt", b"inside\n", "open sesame")))
     (tmp_path / "b.eml").write_bytes(mail_with("b.txt", b"open\n"))
-    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    out = tmp_path / "out"
 
     def run(**options: bool) -> tuple[int, int]:
         paths = [tmp_path / "a.eml", tmp_path / "b.eml"]
-        summary = extract(paths, NAMES_ALONE, out, model, RunOptions(workers=1, **options))
+        summary = extract(paths, NAMES_ALONE, out, READING, RunOptions(workers=1, **options))
         return summary.written, summary.skipped
 
     def flags() -> object:
@@ -172,7 +171,7 @@ def test_forgetting_an_archive_or_a_mailbox_forgets_all_that_is_in_it(folder: Pa
     (folder / "more").mkdir()
     (folder / "more" / "c.txt").write_text("name=C\n")
     out = tmp_path / "out"
-    extract([folder, folder / "a.zip"], NAMES_ALONE, out, ModelSource("reading", ReadingModel), RunOptions(workers=1))
+    extract([folder, folder / "a.zip"], NAMES_ALONE, out, READING, RunOptions(workers=1))
     for name in (str(folder), str(folder / "more"), "more", "box.mbo"):
         with pytest.raises(UsageError, match="no document"):
             forget(out, name, dry_run=True)
@@ -198,12 +197,12 @@ def test_a_member_that_cannot_be_read_says_why(folder: Path) -> None:
 
 
 def test_an_archive_leaves_quarantine_only_once_it_was_opened_later(folder: Path, tmp_path: Path) -> None:
-    model, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    out = tmp_path / "out"
     archive, whole = folder / "damaged.zip", zipped(z=b"name=Z\n")
     (folder / "damaged.zip0").write_text("another file whose path begins with that of the archive")
     for data, code in ((whole, []), (whole[:30], ["broken"]), (whole, []), (whole[:30], ["broken"])):
         archive.write_bytes(data)
-        extract([folder], NAMES_ALONE, out, model, RunOptions(workers=1))
+        extract([folder], NAMES_ALONE, out, READING, RunOptions(workers=1))
         assert [one.code for one in held_documents(out) if one.path == str(archive)] == code
 
 

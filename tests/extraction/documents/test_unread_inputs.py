@@ -11,10 +11,9 @@ import pypdf
 import pytest
 from tests.support.begun_runs import backfill
 from tests.support.drawn_pages import drawn
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 
 from cinnabar.extraction.documents.inputs import is_system_file
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.quarantine import held_documents
@@ -28,12 +27,11 @@ def schema(*names: str) -> SchemaSource:
     return load_schema({"title": "note", "type": "object", "properties": properties, "required": [*names]})
 
 
-MODEL = ModelSource("reading", ReadingModel)
 OPTIONS = RunOptions(workers=1)
 
 
 def run(folder: Path, options: RunOptions = OPTIONS, *more: Path) -> Summary:
-    return extract([folder, *more], schema("name"), folder.parent / "out", MODEL, options)
+    return extract([folder, *more], schema("name"), folder.parent / "out", READING, options)
 
 
 def outcomes(out: Path, run_id: str) -> dict[str, tuple[Any, ...]]:
@@ -101,8 +99,8 @@ def test_a_record_that_was_read_with_a_password_stays_without_it(locked: Path, a
 
     def once(options: RunOptions) -> Summary:
         if again == "extract":
-            return extract([locked], schema("name"), out, MODEL, options.model_copy(update={"context": 512}))
-        found = backfill(schema("name", "day"), out, MODEL, None, options)
+            return extract([locked], schema("name"), out, READING, options.model_copy(update={"context": 512}))
+        found = backfill(schema("name", "day"), out, READING, None, options)
         assert found is not None
         return found
 

@@ -15,8 +15,9 @@ import orjson
 import pyarrow as pa
 import pytest
 from tests.support.begun_runs import backfill
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING, ReadingModel
 from tests.support.tiny_checkpoint import TRAITS, write_checkpoint
+from tests.support.told_progress import Told
 from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
@@ -37,7 +38,6 @@ from cinnabar.extraction.filling import model_sources, planned_models
 from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, model_source
 from cinnabar.extraction.filling.planned_models import Escalation, sources_of
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.cluster.workers import model_needs, packed_assignment
@@ -126,7 +126,7 @@ def test_a_backfill_fills_a_new_column_of_rows_that_stay(checkpoint: Path, tmp_p
     docs.mkdir()
     (docs / "rows.txt").write_text("name=N\n- what=figs\n- what=pears\n")
     (docs / "none.txt").write_text("name=M\n")
-    extract([docs], lines(what=NAME), out, ModelSource("reading", ReadingModel), QUICK)
+    extract([docs], lines(what=NAME), out, READING, QUICK)
     later = lines(what=NAME, kind=KIND)
     done = backfill(later, out, source_of(checkpoint), options=QUICK)
     assert done is not None and (done.written, done.quarantined) == (2, 0)
@@ -147,7 +147,7 @@ def test_a_folder_with_thoughts_of_an_earlier_version_opens_and_goes_on(
         own |= {"origin": tables.THOUGHTS, "confidence": 1.0, "row_confidence": None}
         return pa.concat_tables([rows, pa.Table.from_pylist([own], tables.FIELDS)])
 
-    out, reading = tmp_path / "out", ModelSource("reading", ReadingModel)
+    out, reading = tmp_path / "out", READING
     monkeypatch.setattr(tables, "field_rows", with_thoughts)
     extract([docs], SOURCE, out, reading, QUICK)
     monkeypatch.undo()
@@ -224,12 +224,12 @@ def test_a_calibrated_model_is_loaded_at_the_first_doubt(
     one_by_one = QUICK.model_copy(update={"batch": 1})
 
     def shares(name: str, lower: LanguageSource | ModelSource, escalation: Escalation | None) -> list[float]:
-        told = Noting()
+        told = Told()
         extract([docs], SOURCE, tmp_path / name, lower, one_by_one, progress=told, escalation=escalation)
         return told.answered
 
     sure = Escalation(upper, 0.8, prefer_confident=True)
-    assert not any(shares("none", ModelSource("reading", ReadingModel), sure)) and loads == []
+    assert not any(shares("none", READING, sure)) and loads == []
     some = shares("some", ModelSource("unsure", unsure), sure)
     assert any(some) and all(share < 1 for share in some) and len(loads) == 1
     monkeypatch.setattr(LanguageSource, "load", _gone)
@@ -404,21 +404,6 @@ def test_a_cluster_writes_the_records_of_one_machine(checkpoint: Path, docs: Pat
     assert records(tmp_path / "shared") == records(tmp_path / "alone")
 
 
-class Noting(NoProgress):
-    """Keeps the notes of a run, and the shares of its documents."""
-
-    def __init__(self) -> None:
-        self.notes, self.answered = list[str](), list[float]()
-
-    def note(self, text: str) -> None:
-        """Keeps a note."""
-        self.notes.append(text)
-
-    def within(self, documents: float) -> None:
-        """Keeps a share."""
-        self.answered.append(documents)
-
-
 def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> None:
     """Lets the machine have room for the weights and a request of so many tokens."""
     traits = read_family(folder)[1]
@@ -430,7 +415,7 @@ def with_free(monkeypatch: pytest.MonkeyPatch, folder: Path, tokens: int) -> Non
 def test_a_machine_without_room_for_the_window_is_told_before_any_document(
     checkpoint: Path, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, seen = source_of(checkpoint), Noting()
+    source, seen = source_of(checkpoint), Told()
     with_free(monkeypatch, checkpoint, 1024)
     done = extract([docs], SOURCE, tmp_path / "out", source, QUICK, seen)
     assert (done.written, len(seen.notes)) == (4, 1)

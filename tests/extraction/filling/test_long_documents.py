@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.support.begun_runs import begun_backfill, begun_extraction
 from tests.support.reading_model import ReadingModel
+from tests.support.told_progress import Told
 
 from cinnabar.engine.request import Passage
 from cinnabar.engine.work_time import check_time
 from cinnabar.extraction.filling import batch_reader, filling, pipeline
 from cinnabar.extraction.filling.model_sources import ModelSource
-from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query
@@ -40,16 +40,6 @@ def source(model: ReadingModel | None = None) -> ModelSource:
     return ModelSource("reading", lambda: found)
 
 
-class Order(NoProgress):
-    """The names of documents as they were committed."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def advance(self, outcomes: Sequence[Outcome]) -> None:
-        self.names += [Path(outcome.path).stem for outcome in outcomes]
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Seven documents; b is longer than d, and both are long."""
@@ -64,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_short_documents_are_committed_before_long_ones_and_these_by_length(folder: Path, tmp_path: Path) -> None:
-    order = Order()
+    order = Told()
     summary = extract([folder], SOURCE, tmp_path / "out", source(), RunOptions(workers=1, batch=3), order)
     assert order.names == ["a", "c", "e", "f", "g", "d", "b"]
     assert (summary.inputs, summary.written) == (7, 7)
@@ -91,7 +81,7 @@ def test_a_run_that_breaks_off_before_its_long_documents_goes_on_with_them(folde
             begun.work(number)
         assert len(begun.batches) == 5
         raise KeyboardInterrupt
-    order = Order()
+    order = Told()
     summary = extract([folder], SOURCE, out, source(), options, order)
     assert (summary.written, summary.skipped) == (2, 5)
     assert order.names[-2:] == ["d", "b"]
@@ -109,7 +99,7 @@ def test_a_batch_that_is_worked_on_twice_adds_its_long_documents_once(folder: Pa
 
 
 def test_a_backfill_lets_others_overtake_a_long_document(folder: Path, tmp_path: Path) -> None:
-    out, order = tmp_path / "out", Order()
+    out, order = tmp_path / "out", Told()
     extract([folder], SOURCE, out, source(), RunOptions(workers=1))
     with begun_backfill(MORE, out, source(), options=RunOptions(workers=1, batch=4), progress=order).run as begun:
         assert begun.work_through().written == 7
@@ -152,7 +142,7 @@ def test_a_document_that_is_parsed_for_long_is_overtaken(
         batch_reader, "ParserPool", lambda workers, **others: real(workers, parser="lingering_parser:parse", **others)
     )
 
-    class Going(Order):
+    class Going(Told):
         def advance(self, outcomes: Sequence[Outcome]) -> None:
             super().advance(outcomes)
             if len(self.names) == 6:

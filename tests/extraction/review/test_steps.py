@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.effort import first
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 from tests.support.steps_of_a_fill import independent
 from tests.support.tiny_checkpoint import write_checkpoint
 
@@ -39,9 +39,8 @@ OPTIONS = RunOptions(workers=1, on_missing="guess")
 @pytest.fixture
 def reading(monkeypatch: pytest.MonkeyPatch) -> ModelSource:
     """A model without weights, which stands for the one that ships."""
-    source = ModelSource("reading", ReadingModel)
-    monkeypatch.setattr(steps, "model_source", lambda *_: source)
-    return source
+    monkeypatch.setattr(steps, "model_source", lambda *_: READING)
+    return READING
 
 
 def stored(tmp_path: Path, text: str, model: Any, options: RunOptions = OPTIONS, source: SchemaSource = NOTE) -> Path:

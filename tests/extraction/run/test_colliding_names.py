@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from tests.support import packet_files
 from tests.support.effort import some
 from tests.support.notes import NOTE
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 from tests.support.split_packet import run
 
 from cinnabar.extraction.documents.content.inputs import FRAGMENT, file_of, file_path, own_path
 from cinnabar.extraction.documents.inputs import input_of
 from cinnabar.extraction.documents.packets.part import PageRange
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
@@ -145,7 +144,7 @@ def test_bytes_and_a_file_of_one_path_are_two_inputs(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("name=File")
     given = [input_of("a.txt", b"name=Bytes"), Path("a.txt"), Path("./a.txt")]
-    done = extract(given, NOTE, tmp_path / "out", ModelSource("reading", ReadingModel), RunOptions(workers=1))
+    done = extract(given, NOTE, tmp_path / "out", READING, RunOptions(workers=1))
     assert (done.inputs, done.written) == (2, 2)
     assert query(tmp_path / "out", "SELECT path, name FROM note ORDER BY 1").rows == [
         ("a.txt", "File"), ("a.txt#same=2", "Bytes"),
@@ -156,12 +155,11 @@ def test_folders_that_two_runs_spell_alike_are_two_inputs(tmp_path: Path, monkey
     for place in ("one", "two"):
         (tmp_path / place / "docs").mkdir(parents=True)
         (tmp_path / place / "docs" / "a.txt").write_text(f"name={place}")
-    source = ModelSource("reading", ReadingModel)
     monkeypatch.chdir(tmp_path / "one")
-    extract([Path("docs")], NOTE, tmp_path / "out", source, RunOptions(workers=1))
+    extract([Path("docs")], NOTE, tmp_path / "out", READING, RunOptions(workers=1))
     monkeypatch.chdir(tmp_path / "two")
     both = [Path("docs"), tmp_path / "one" / "docs"]
-    assert extract(both, NOTE, tmp_path / "out", source, RunOptions(workers=1)).inputs == 2
+    assert extract(both, NOTE, tmp_path / "out", READING, RunOptions(workers=1)).inputs == 2
     assert query(tmp_path / "out", "SELECT name FROM note ORDER BY 1").rows == [("one",), ("two",)]
 
 
@@ -169,12 +167,12 @@ def test_folders_that_two_runs_spell_alike_are_two_inputs(tmp_path: Path, monkey
 def test_a_relative_path_from_another_folder_is_another_input(
     given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, out = ModelSource("reading", ReadingModel), tmp_path / "out"
+    out = tmp_path / "out"
     for place in ("one", "two", "one", "two"):
         (tmp_path / place / "docs").mkdir(parents=True, exist_ok=True)
         (tmp_path / place / "docs" / "a.txt").write_text(f"name={place}")
         monkeypatch.chdir(tmp_path / place)
-        extract([Path(given)], NOTE, out, source, RunOptions(workers=1))
+        extract([Path(given)], NOTE, out, READING, RunOptions(workers=1))
     found = query(out, "SELECT path, name, document FROM note ORDER BY 2").rows
     assert [row[:2] for row in found] == [("docs/a.txt", "one"), ("../two/docs/a.txt", "two")]
     with DocumentLookup(out) as lookup:
@@ -183,7 +181,7 @@ def test_a_relative_path_from_another_folder_is_another_input(
             assert at is not None and at.samefile(tmp_path / place / "docs" / "a.txt")
     # What was changed in its own place takes the older row's.
     Path("docs/a.txt").write_text("name=three")
-    extract([Path(given)], NOTE, out, source, RunOptions(workers=1))
+    extract([Path(given)], NOTE, out, READING, RunOptions(workers=1))
     assert query(out, "SELECT name FROM note ORDER BY 1").rows == [("one",), ("three",)]
 
 
@@ -192,8 +190,7 @@ def test_a_file_named_like_a_digest_is_no_document_of_it(tmp_path: Path, monkeyp
     Path("a.txt").write_text("total=1")
     name = hashlib.sha256(b"total=1").hexdigest()
     Path(name).touch()
-    source = ModelSource("reading", ReadingModel)
-    extract([Path("a.txt"), Path(name)], NOTE, tmp_path / "out", source, RunOptions(workers=1))
+    extract([Path("a.txt"), Path(name)], NOTE, tmp_path / "out", READING, RunOptions(workers=1))
     held = query(tmp_path / "out", "SELECT path, code FROM quarantine ORDER BY code").rows
     assert held == [(name, "empty"), ("a.txt", "missing")]
     assert [one.code for one in show(tmp_path / "out", name)] == ["empty"]

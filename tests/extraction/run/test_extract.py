@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from tests.support.begun_runs import begun_extraction
 from tests.support.notes import NOTE
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING, ReadingModel
+from tests.support.told_progress import Told
 
 from cinnabar.errors import NotUnited, RunError, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, files_at, gather
 from cinnabar.extraction.filling.model_sources import ModelSource, model_source
-from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.store.reading import query, show
@@ -38,19 +38,6 @@ class Loads:
     def _load(self) -> ReadingModel:
         self.count += 1
         return self.model
-
-
-class Seen(NoProgress):
-    """Counts what is told while a run goes on."""
-
-    inputs = 0
-    outcomes = 0
-
-    def on_inputs(self, inputs: int) -> None:
-        self.inputs = inputs
-
-    def advance(self, outcomes: Any) -> None:
-        self.outcomes += len(outcomes)
 
 
 @pytest.fixture
@@ -95,10 +82,10 @@ def test_documents_are_parsed_while_the_model_is_loaded(
 
 
 def test_every_input_has_an_outcome_that_is_told_and_a_second_run_loads_no_model(folder: Path, tmp_path: Path) -> None:
-    out, loads, seen = tmp_path / "out", Loads(), Seen()
+    out, loads, seen = tmp_path / "out", Loads(), Told()
     first = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1, batch=4), seen)
     assert (first.inputs, first.written, first.quarantined, first.skipped) == (8, 5, 2, 1)
-    assert (seen.inputs, seen.outcomes) == (8, 8)
+    assert (seen.inputs, len(seen.outcomes)) == (8, 8)
     assert loads.count == 1 and first.steps > 0
     found = outcomes(out, first.run_id)
     assert found["0.txt"] == ("written", None, None)
@@ -262,10 +249,10 @@ def test_one_path_in_several_spellings_is_one_input_under_its_first_spelling(
     monkeypatch.chdir(folder.parent)
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7")
     relative = Path(folder.name)
-    first = extract([relative, folder, relative / ".." / relative], NOTE, out, loads.source())
-    again = extract([folder], NOTE, out, loads.source())
+    first = extract([relative, folder, relative / ".." / relative], NOTE, out, loads.source(), RunOptions(workers=1))
+    again = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1))
     monkeypatch.chdir(tmp_path / "out")
-    third = extract([folder], NOTE, out, loads.source())
+    third = extract([folder], NOTE, out, loads.source(), RunOptions(workers=1))
     assert (first.inputs, again.inputs, third.inputs) == (8, 8, 8)
     assert again.written == third.written == 0
     paths = {path for (path,) in query(out, "SELECT DISTINCT path FROM outcomes").rows}
@@ -279,7 +266,7 @@ def test_an_empty_folder_is_a_run_without_inputs_and_loads_no_model(folder: Path
     loads = Loads()
     done = extract([tmp_path / "empty"], NOTE, tmp_path / "out", loads.source())
     assert (done.inputs, done.written, done.quarantined, done.skipped, loads.count) == (0, 0, 0, 0, 0)
-    both = extract([tmp_path / "empty", folder], NOTE, tmp_path / "out", loads.source())
+    both = extract([tmp_path / "empty", folder], NOTE, tmp_path / "out", loads.source(), RunOptions(workers=1))
     assert both.inputs > 0
 
 
@@ -307,11 +294,11 @@ def test_wrong_use_is_an_error_before_any_file_is_made(folder: Path, tmp_path: P
 def test_a_schema_with_its_properties_in_another_order_goes_on_with_the_columns_of_the_first(tmp_path: Path) -> None:
     text, number = {"type": "string"}, {"type": ["number", "null"], "multipleOf": 0.01}
     around = {"title": "note", "type": "object", "required": ["name", "total"]}
-    out, model = tmp_path / "out", ModelSource("reading", ReadingModel)
+    out = tmp_path / "out"
     for file, properties in (("A", {"name": text, "total": number}), ("B", {"total": number, "name": text})):
         (tmp_path / f"{file}.txt").write_text(f"name={file}\ntotal=7.50\n")
         source = load_schema({**around, "properties": properties})
-        assert extract([tmp_path / f"{file}.txt"], source, out, model).written == 1
+        assert extract([tmp_path / f"{file}.txt"], source, out, READING).written == 1
     found = query(out, "select * from note order by name")
     assert found.columns[1:3] == ["name", "total"] and [row[1] for row in found.rows] == ["A", "B"]
     digest = found.rows[1][found.columns.index("document")]

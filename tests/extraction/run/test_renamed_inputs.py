@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.support.effort import first
 from tests.support.notes import NOTE
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING, ReadingModel
+from tests.support.told_progress import Told
 
 from cinnabar.extraction.filling.model_sources import ModelSource
-from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.stored_run import Summary
@@ -28,17 +28,9 @@ CONTENTS = (
 )
 
 
-class Notes(NoProgress):
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.texts.append(text)
-
-
-def read(place: Path, out: Path, notes: Notes | None = None, **options: object) -> Summary:
-    source, chosen = ModelSource("reading", ReadingModel), RunOptions(workers=1, **options)  # type: ignore[arg-type]
-    return extract([place], NOTE, out, source, chosen, notes)
+def read(place: Path, out: Path, told: Told | None = None, **options: object) -> Summary:
+    chosen = RunOptions(workers=1, **options)  # type: ignore[arg-type]
+    return extract([place], NOTE, out, READING, chosen, told)
 
 
 def outcomes(out: Path, run_id: str) -> list[tuple[str, str]]:
@@ -106,8 +98,8 @@ def test_results_among_inputs_are_left_out_wherever_they_lie(tmp_path: Path) -> 
     with zipfile.ZipFile(docs / "all.zip", "w") as archive:
         for path in (path for path in tables.rglob("*") if path.is_file()):
             archive.write(path, f"old/{path.relative_to(tables)}")
-    notes = Notes()
-    assert read(docs, tmp_path / "other", notes).inputs == 2
-    told = {text.partition(": ")[0].removeprefix(f"{docs}/") for text in notes.texts if "results of Cinnabar" in text}
-    assert told == {"all.zip/old/", "copied/", "deep/tables/"}
+    told = Told()
+    assert read(docs, tmp_path / "other", told).inputs == 2
+    left_out = [text.partition(": ")[0] for text in told.notes if "results of Cinnabar" in text]
+    assert {name.removeprefix(f"{docs}/") for name in left_out} == {"all.zip/old/", "copied/", "deep/tables/"}
     assert read(docs / "copied", tmp_path / "third").inputs == 0

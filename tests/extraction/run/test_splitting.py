@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 from tests.support import packet_files
 from tests.support.effort import examples
 from tests.support.notes import NOTE
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 from tests.support.split_packet import run, split_folder
+from tests.support.told_progress import Told
 
 from cinnabar.errors import Overtaken, UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange, named_part
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.filling.packets.boundaries import EdgedLine, PageFeatures, boundaries
-from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -35,15 +34,6 @@ from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema
 
 PARTS = ["1-2", "3-5", "6-6"]
-OF_PAGES = ModelSource("reading", ReadingModel)
-
-
-class Notes(NoProgress):
-    def __init__(self):
-        self.told = []
-
-    def note(self, text):
-        self.told.append(text)
 
 
 def names(out: Path) -> list[tuple[str, str]]:
@@ -275,7 +265,7 @@ def test_a_file_that_was_read_as_a_whole_stays_until_its_parts_stand_for_it(scan
     assert [name for _, name in names(out)] == ["A", "B", "C"]
     # Under another schema it was read as a whole on purpose.
     slip = load_schema({**NOTE.schema, "title": "slip"})
-    extract([scan], slip, out, ModelSource("reading", ReadingModel), RunOptions(workers=1))
+    extract([scan], slip, out, READING, RunOptions(workers=1))
     run(scan, out)
     assert len(query(out, "select name from slip").rows) == 1
 
@@ -332,10 +322,10 @@ def test_a_page_whose_number_goes_on_begins_no_document_wherever_it_is_printed(m
 
 def test_without_split_a_file_of_several_documents_is_one_document_flagged_and_told(scan, tmp_path):
     (tmp_path / "one.pdf").write_bytes(packet_files.packet([packet_files.page("invoice", "A", n, 2) for n in (1, 2)]))
-    notes = Notes()
+    told = Told()
     options = RunOptions(workers=1)
-    summary = extract([scan, tmp_path / "one.pdf"], NOTE, tmp_path / "out", OF_PAGES, options, progress=notes)
+    summary = extract([scan, tmp_path / "one.pdf"], NOTE, tmp_path / "out", READING, options, progress=told)
     assert summary.inputs == 2 and not (tmp_path / "out" / PACKETS).exists()
     flagged = query(tmp_path / "out", "select path from note where list_contains(flags, 'several_documents')").rows
     assert [Path(path).name for (path,) in flagged] == ["packet.pdf"]
-    assert any("1 file looks like several documents" in text and "--split" in text for text in notes.told)
+    assert any("1 file looks like several documents" in text and "--split" in text for text in told.notes)

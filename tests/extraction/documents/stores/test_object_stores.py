@@ -16,7 +16,7 @@ import pytest
 from tests.support import store_servers
 from tests.support.begun_runs import begun_extraction
 from tests.support.notes import NOTE
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 from tests.support.store_servers import SECRET, Bucket
 
 from cinnabar.apps.cli.main import run
@@ -26,7 +26,6 @@ from cinnabar.extraction.documents.ingest import sandbox
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.stores import bucket as buckets
 from cinnabar.extraction.documents.stores.store import FILE, StoreItem
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.stored_run import Summary
@@ -81,7 +80,7 @@ def paths(*addresses: str) -> list[str]:
 
 def extracted(out: Path, *addresses: str, options: RunOptions | None = None) -> Summary:
     with begun_extraction(
-        parse_locations(addresses), NOTE, out, ModelSource("reading", ReadingModel), options or RunOptions(workers=1)
+        parse_locations(addresses), NOTE, out, READING, options or RunOptions(workers=1)
     ) as begun:
         return begun.work_through()
 

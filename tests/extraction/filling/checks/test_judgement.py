@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 from tests.support.begun_runs import backfill
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 
 from cinnabar.apps.cli.main import run
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
@@ -31,7 +30,6 @@ SCHEMA: dict[str, Any] = {
     "required": ["net", "tax", "gross"],
 }
 CHECKS = {"adds_up": "net + tax = gross", "positive": "gross > 0"}
-MODEL = ModelSource("reading", ReadingModel)
 QUICK = RunOptions(workers=1)
 #: So many batches are merged in the test of merging.
 FAN = 4
@@ -51,14 +49,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def flagged(folder: Path) -> Path:
     """The results of a run that flags records."""
-    assert extract([folder], source(), folder.parent / "flagged", MODEL, QUICK).written == 3
+    assert extract([folder], source(), folder.parent / "flagged", READING, QUICK).written == 3
     return folder.parent / "flagged"
 
 
 @pytest.fixture(scope="module")
 def holding(folder: Path) -> Path:
     """The results of a run that holds records back."""
-    summary = extract([folder], source(), folder.parent / "holding", MODEL, HOLD)
+    summary = extract([folder], source(), folder.parent / "holding", READING, HOLD)
     assert (summary.written, summary.reasons) == (2, {"check_failed": 1})
     return folder.parent / "holding"
 
@@ -103,19 +101,19 @@ def test_a_record_that_fails_is_held_back_if_asked_until_it_is_released(holding:
 
 def test_the_option_is_no_part_of_a_records_key(folder: Path, flagged: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(flagged, tmp_path / "out"))
-    assert extract([folder], source(), out, MODEL, HOLD).skipped == 3
+    assert extract([folder], source(), out, READING, HOLD).skipped == 3
 
 
 def test_a_backfill_judges_by_the_checks_of_the_new_version(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    extract([folder], load_schema(SCHEMA), out, MODEL, QUICK)
+    extract([folder], load_schema(SCHEMA), out, READING, QUICK)
     assert query(out, "select count(*) from checks").rows == [(0,)]
-    done = backfill(source({"adds_up": "net + tax = gross"}), out, MODEL, options=QUICK)
+    done = backfill(source({"adds_up": "net + tax = gross"}), out, READING, options=QUICK)
     assert done is not None and done.written == 3
     assert flags(out) == {"right": [], "wrong": ["check_failed:adds_up"], "open": []}
     # The tax is right now: the flag of the former version goes.
     looser = source({"adds_up": "net + tax <= gross"})
-    again = backfill(looser, out, MODEL, options=QUICK)
+    again = backfill(looser, out, READING, options=QUICK)
     assert again is not None and flags(out)["wrong"] == []
     counted = query(out, "select check_name, holds, count(*) from checks group by all order by all").rows
     assert counted == [("adds_up", True, 2), ("adds_up", None, 1)]

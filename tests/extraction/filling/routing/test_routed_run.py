@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support import packet_files
 from tests.support.begun_runs import backfill, begun_backfill, begun_extraction
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING, ReadingModel
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.model_sources import ModelSource
@@ -98,12 +98,8 @@ def out(routed: Path, tmp_path: Path) -> Path:
     return shutil.copytree(routed / "out", tmp_path / "out")
 
 
-def source() -> ModelSource:
-    return ModelSource("reading", ReadingModel)
-
-
 def run(inbox: Path, out: Path, *schemas: Any, options: RunOptions = OPTIONS) -> Any:
-    return extract([inbox], schemas[0], out, source(), options, routing=Routing(schemas))
+    return extract([inbox], schemas[0], out, READING, options, routing=Routing(schemas))
 
 
 def outcomes(out: Path) -> dict[str, list[tuple[Any, ...]]]:
@@ -154,7 +150,7 @@ def test_a_run_that_stopped_halfway_goes_on_where_it_was(
     inbox: Path, tmp_path: Path, by_first_word: list[str]
 ) -> None:
     out = tmp_path / "out"
-    with begun_extraction([inbox], BILL, out, source(), OPTIONS, routing=Routing((BILL, LETTER))) as extraction:
+    with begun_extraction([inbox], BILL, out, READING, OPTIONS, routing=Routing((BILL, LETTER))) as extraction:
         extraction.work(0)
         extraction.work(0)  # a retry of a batch changes nothing
     first = set(by_first_word)
@@ -168,11 +164,11 @@ def test_a_run_that_stopped_halfway_goes_on_where_it_was(
 @pytest.mark.usefixtures("by_first_word")
 def test_records_are_those_of_a_run_with_one_schema(inbox: Path, out: Path, tmp_path: Path) -> None:
     bills = [inbox / f"bill{number}.txt" for number in range(4)]
-    extract(bills, BILL, tmp_path / "alone", source(), OPTIONS)
+    extract(bills, BILL, tmp_path / "alone", READING, OPTIONS)
     sql = "select document, pointer, value_json, confidence, engine_fingerprint from fields where schema_name = 'bill'"
     assert sorted(query(out, sql).rows) == sorted(query(tmp_path / "alone", sql).rows)
     # So a run with one schema takes the routed documents for done.
-    assert extract(bills, BILL, out, source(), OPTIONS).skips == {"done": 4}
+    assert extract(bills, BILL, out, READING, OPTIONS).skips == {"done": 4}
 
 
 @pytest.mark.usefixtures("by_first_word")
@@ -227,12 +223,12 @@ def test_bills_in_two_languages_and_a_recipe_find_their_tables_and_strangers_non
     for name, text in TEXTS.items():
         (docs / name).write_text(text, encoding="utf-8")
     out = tmp_path / "out"
-    summary = extract([docs], INVOICE, out, source(), OPTIONS, routing=Routing((INVOICE, RECIPE)))
+    summary = extract([docs], INVOICE, out, READING, OPTIONS, routing=Routing((INVOICE, RECIPE)))
     assert (summary.written, summary.skips) == (3, {"other_kind": 2})
     assert {Path(row[0]).name for row in query(out, "select path from invoice").rows} == {"rechnung.txt", "bill.txt"}
     assert {Path(row[0]).name for row in query(out, "select path from recipe").rows} == {"cake.txt"}
     only = tmp_path / "only"
-    related = extract([docs], RECIPE, only, source(), OPTIONS, routing=Routing((RECIPE,), 0.5))
+    related = extract([docs], RECIPE, only, READING, OPTIONS, routing=Routing((RECIPE,), 0.5))
     assert (related.written, related.skips) == (1, {"other_kind": 4})
 
 
@@ -276,12 +272,12 @@ def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
     inbox: Path, tmp_path: Path, by_first_word: list[str]
 ) -> None:
     out = tmp_path / "out"
-    extract([inbox / "letter1.txt", inbox / "bill1.txt", inbox / "poem.txt"], BILL, out, source(), OPTIONS)
+    extract([inbox / "letter1.txt", inbox / "bill1.txt", inbox / "poem.txt"], BILL, out, READING, OPTIONS)
     run(inbox, out, BILL, LETTER)
-    begun = begun_backfill(DATED, out, source(), options=OPTIONS)
+    begun = begun_backfill(DATED, out, READING, options=OPTIONS)
     with begun.run:
         assert begun.estimate().elsewhere == 2
-    begun = begun_backfill(BILL, out, source(), options=OPTIONS)
+    begun = begun_backfill(BILL, out, READING, options=OPTIONS)
     with begun.run:
         assert begun.estimate().elsewhere == 0  # their records are of this version already
     by_first_word.clear()
@@ -289,9 +285,9 @@ def test_a_record_whose_document_a_later_choice_sent_elsewhere_is_left_out(
     assert refill(out, ReadingModel()).written == 4
     assert query(out, "select count(*) from records where schema_name = 'letter'").rows == [(4,)]
     # Read on purpose since, a document is of this schema again.
-    extract([inbox / "poem.txt"], NOTE, out, source(), OPTIONS)
+    extract([inbox / "poem.txt"], NOTE, out, READING, OPTIONS)
     assert refill(out, ReadingModel()) is None
-    extract([inbox / "poem.txt"], BILL, out, source(), RunOptions(workers=1, effort="high"))
+    extract([inbox / "poem.txt"], BILL, out, READING, RunOptions(workers=1, effort="high"))
     assert refill(out, ReadingModel()).written == 1
 
 
@@ -299,7 +295,7 @@ def test_a_choice_without_the_schema_leaves_its_records_alone(
     inbox: Path, tmp_path: Path, by_first_word: list[str]
 ) -> None:
     out = tmp_path / "out"
-    extract([inbox / "bill1.txt"], BILL, out, source(), OPTIONS)
+    extract([inbox / "bill1.txt"], BILL, out, READING, OPTIONS)
     run(inbox / "bill1.txt", out, LETTER, NOTE)
     assert by_first_word == ["bill1.txt"]
     assert refill(out, ReadingModel()).written == 1
@@ -334,10 +330,10 @@ def test_a_backfill_compares_documents_of_no_schema_again_and_leaves_out_other_k
     assert refill(out, model, 0.5) is None and by_first_word == []
     # The record is that of an extraction.
     fresh = tmp_path / "fresh"
-    extract([inbox / "reminder.txt"], DATED, fresh, source(), OPTIONS)
+    extract([inbox / "reminder.txt"], DATED, fresh, READING, OPTIONS)
     sql = "select document, pointer, value_json, confidence, spans from fields where value_json = '\"late\"'"
     assert query(fresh, sql).rows == query(out, sql).rows
-    assert extract([inbox / "reminder.txt"], DATED, out, source(), OPTIONS).skips == {"done": 1}
+    assert extract([inbox / "reminder.txt"], DATED, out, READING, OPTIONS).skips == {"done": 1}
 
 
 @pytest.mark.usefixtures("by_first_word")

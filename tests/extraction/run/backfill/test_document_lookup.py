@@ -12,11 +12,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.support.begun_runs import backfill
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents import inputs
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill import document_lookup
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
@@ -35,10 +34,6 @@ def schema(*names: str) -> SchemaSource:
     return load_schema({"title": "note", "type": "object", "properties": fields, "required": ["name"]})
 
 
-def model() -> ModelSource:
-    return ModelSource("reading", ReadingModel)
-
-
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -52,7 +47,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (base / "docs" / "2.txt").write_text("name=B\nday=tue\n")
     (base / "docs" / "3.txt").write_text("day=wed\n")
     with chdir(base):
-        extract([Path("docs")], schema(), Path("out"), model(), ONE)
+        extract([Path("docs")], schema(), Path("out"), READING, ONE)
     return base
 
 
@@ -77,9 +72,9 @@ def test_a_backfill_finds_documents_from_any_working_directory(
     monkeypatch.chdir(tmp_path / "elsewhere")
     office.rename(tmp_path / "moved")
     moved = Path("..", "moved")
-    (found,) = retry(moved / "out", held_documents(moved / "out"), model()).runs
+    (found,) = retry(moved / "out", held_documents(moved / "out"), READING).runs
     assert (found.inputs, found.quarantined) == (1, 1)
-    summary = backfill(schema("day"), moved / "out", model(), options=ONE)
+    summary = backfill(schema("day"), moved / "out", READING, options=ONE)
     assert summary is not None and (summary.written, summary.skipped) == (2, 0)
     assert days(moved / "out") == [("A", "mon"), ("B", "tue")]
     paths = query(moved / "out", "select distinct path from outcomes order by path").rows
@@ -95,22 +90,22 @@ def test_missing_documents_are_searched_in_the_folders_that_the_user_names(
 ) -> None:
     out = (office / "out").rename(tmp_path / "alone")
     monkeypatch.chdir(tmp_path)
-    summary = backfill(schema("day"), out, model(), options=ONE)
+    summary = backfill(schema("day"), out, READING, options=ONE)
     assert summary is not None and (summary.written, summary.skipped) == (0, 2)
     ((detail,),) = query(out, "select detail from outcomes where path = 'docs/1.txt' and code = 'gone'").rows
     assert detail == (
         "docs/1.txt is not there any more; the record of the version before stays;"
         " if it has moved, or lies behind IMAP, name its place with --from"
     )
-    assert retry(out, held_documents(out), model()).gone == {"docs/3.txt": "docs/3.txt is not there any more"}
+    assert retry(out, held_documents(out), READING).gone == {"docs/3.txt": "docs/3.txt is not there any more"}
     (office / "docs" / "2.txt").rename(office / "docs" / "renamed.txt")
-    (found,) = retry(out, held_documents(out), model(), others=[office]).runs
+    (found,) = retry(out, held_documents(out), READING, others=[office]).runs
     assert (found.inputs, found.quarantined) == (1, 1)
-    summary = backfill(schema("day"), out, model(), options=ONE, others=[office / "docs"])
+    summary = backfill(schema("day"), out, READING, options=ONE, others=[office / "docs"])
     assert summary is not None and (summary.written, summary.skipped) == (2, 0)
     assert days(out) == [("A", "mon"), ("B", "tue")]
     with pytest.raises(UsageError, match="nowhere: no such file or folder"):
-        backfill(schema("day", "more"), out, model(), options=ONE, others=[Path("nowhere")])
+        backfill(schema("day", "more"), out, READING, options=ONE, others=[Path("nowhere")])
 
 
 def test_bytes_decide_and_not_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,5 +161,5 @@ def test_folders_are_remembered_once_latest_first_and_up_to_a_limit(tmp_path: Pa
 
 
 def test_a_run_over_absolute_paths_alone_remembers_nothing(office: Path, tmp_path: Path) -> None:
-    extract([office / "docs"], schema(), tmp_path / "out", model(), ONE)
+    extract([office / "docs"], schema(), tmp_path / "out", READING, ONE)
     assert known_folders(tmp_path / "out") == [] and known_folders(office / "out") == [office]

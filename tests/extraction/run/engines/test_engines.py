@@ -11,10 +11,10 @@ import pytest
 from tests.support.begun_runs import begun_backfill
 from tests.support.dying_model import DyingModel, missing
 from tests.support.notes import NAMES_ALONE, NOTE, write_notes
+from tests.support.told_progress import Told
 
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, model_source
-from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.engines.pool import engines_of
 from cinnabar.extraction.run.extract import extract
@@ -53,25 +53,15 @@ def folder(tmp_path: Path) -> Path:
     return docs
 
 
-class Order(NoProgress):
-    """Notes the inputs of the outcomes as they are committed."""
-
-    def __init__(self) -> None:
-        self.paths: list[str] = []
-
-    def advance(self, outcomes: Any) -> None:
-        self.paths += [Path(outcome.path).name for outcome in outcomes]
-
-
 @pytest.mark.slow
 def test_three_engines_write_the_rows_of_one_in_its_order(folder: Path, tmp_path: Path) -> None:
-    orders = {"1": Order(), "3": Order()}
+    orders = {"1": Told(), "3": Told()}
     found = {
         engines: extract([folder], NOTE, tmp_path / engines, source(), options(engines), order)
         for engines, order in orders.items()
     }
     assert rows(tmp_path / "3") == rows(tmp_path / "1")
-    assert orders["3"].paths == orders["1"].paths and orders["3"].paths[-1] == "05.txt"
+    assert orders["3"].names == orders["1"].names and orders["3"].names[-1] == "05"
     assert found["3"].steps == found["1"].steps > 0
     assert (found["3"].written, found["3"].quarantined, found["3"].skipped) == (11, 2, 1)
 

@@ -14,13 +14,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.support.page_in_chromium import opened
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.maintenance.forgetting import forget
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -43,15 +42,11 @@ OPTIONS = RunOptions(workers=1)
 HOSTILE = "<script>alert(1)</script>\u202e'\"&.txt"
 
 
-def model() -> ModelSource:
-    return ModelSource("reading", ReadingModel)
-
-
 def read(folder: Path, out: Path, **texts: str) -> Summary:
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / f"{name}.txt").write_text(text)
-    return extract([folder], NOTE, out, model(), OPTIONS)
+    return extract([folder], NOTE, out, READING, OPTIONS)
 
 
 def report_of(summary: Summary) -> str:

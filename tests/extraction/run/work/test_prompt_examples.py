@@ -12,13 +12,13 @@ import pytest
 from pydantic import BaseModel, field_validator
 from tests.support import mercury_server as mercury
 from tests.support.begun_runs import backfill
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import READING
 from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.remote.serving import RemoteSettings
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, model_source
+from cinnabar.extraction.filling.model_sources import LanguageSource, model_source
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.cluster.workers import packed_assignment
@@ -38,7 +38,6 @@ def schema(title: str = "note", **properties: Any) -> SchemaSource:
 
 
 SOURCE = schema(name=NAME, total=TOTAL)
-READER = ModelSource("reading", ReadingModel)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +125,7 @@ def test_engines_elsewhere_get_the_same_examples(checkpoint: Path, tmp_path: Pat
 
 def test_a_backfill_shows_the_new_places_of_the_examples(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
     out, later = tmp_path / "out", schema(name=NAME, total=TOTAL, kind={"enum": ["a", "b", None]})
-    extract([docs], SOURCE, out, READER, quick(None))
+    extract([docs], SOURCE, out, READING, quick(None))
     own = labelled(tmp_path / "set", later)
     with pytest.raises(UsageError, match=r"the record of 0\.txt breaks the schema note"):
         backfill(later, out, source_of(checkpoint), options=quick(own))
@@ -182,7 +181,7 @@ def test_a_record_that_breaks_a_rule_of_the_class_is_told(checkpoint: Path, tmp_
 def test_what_cannot_be_shown_is_one_line(checkpoint: Path, docs: Path, tmp_path: Path) -> None:
     own = labelled(tmp_path / "set")
     with pytest.raises(UsageError, match="reader has no prompt, so train it on the set: cinnabar improve --set SET"):
-        extract([docs], SOURCE, tmp_path / "out", READER, quick(own))
+        extract([docs], SOURCE, tmp_path / "out", READING, quick(own))
     with pytest.raises(UsageError, match=r"expected a folder with truth\.jsonl and schema\.json"):
         extract([docs], SOURCE, tmp_path / "out", source_of(checkpoint), quick(docs))
     for path in own.glob("*.txt"):
