@@ -70,7 +70,7 @@ class ServerProcess:
         return self.url.removesuffix("/v1")
 
     def post(self, path: str, body: Any, **how: Any) -> httpx.Response:
-        return httpx.post(f"{self.url}{path}", json=body, timeout=180, **how)
+        return httpx.post(f"{self.url}{path}", json=body, timeout=600, **how)
 
     def chat(self, text: str = "", **more: Any) -> httpx.Response:
         body = {"model": NAME, "messages": [{"role": "user", "content": text or invoice()}]}
@@ -78,9 +78,10 @@ class ServerProcess:
 
 
 @contextmanager
-def running(*arguments: str, cwd: Path | None = None) -> Iterator[ServerProcess]:
-    """Starts a server on a free port, and ends it."""
-    command = [sys.executable, "-m", "cinnabar.apps.cli.main", "serve", "--port", "0", "--json"]
+def running(*arguments: str, cwd: Path | None = None, program: str = "") -> Iterator[ServerProcess]:
+    """Starts a server on a free port, and ends it; `program` is Python that calls the command."""
+    begin = ["-c", program] if program else ["-m", "cinnabar.apps.cli.main"]
+    command = [sys.executable, *begin, "serve", "--port", "0", "--json"]
     env = os.environ | {"OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [*command, *arguments],
