@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cinnabar.errors import RunError, UsageError
-from cinnabar.extraction.corrections.changes import counting_of, in_force, renamed_correction, renames_since
-from cinnabar.extraction.corrections.stored import stored_corrections
+from cinnabar.errors import UsageError
+from cinnabar.extraction.corrections.changes import counting_units, in_force, renamed_correction, renames_since
+from cinnabar.extraction.corrections.stored import correction_rows
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, property_of, scalars
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.automata.strings import json_text, parse, scalar_text
-from cinnabar.schemas.compiling.changes import Renames
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.form.fitting import branch_of, group_of
@@ -244,16 +242,13 @@ def check_corrections_kept(store: Store, source: SchemaSource, compiled: Compile
     """
     if any(entry.schema_fingerprint == source.fingerprint and entry.records for entry in store.commits()):
         return
-    rows, lost = stored_corrections(store), Counter[str]()
-    renames: dict[str, Renames] = defaultdict(Renames)
-    for older in {one.schema_fingerprint for pair in rows.pairs if pair[1] == source.name for one in rows.of(pair)}:
-        with suppress(RunError):
-            renames[older] = renames_since(store.out, source.name, older, compiled)
-    for pair in rows.pairs:
-        if pair[1] == source.name:
-            known = [renamed_correction(one, renames[one.schema_fingerprint]) for one in in_force(rows.of(pair))]
-            for _, unit in counting_of(known):
-                lost.update({_template(pointer) for pointer in lost_places(unit, compiled.form)})
+    rows, lost = correction_rows(store.out, store.commits()), Counter[str]()
+    made = [in_force(rows.of(pair)) for pair in rows.pairs if pair[1] == source.name]
+    versions = {one.schema_fingerprint for own in made for one in own}
+    renames = {older: renames_since(store.out, source.name, older, compiled) for older in versions}
+    for own in made:
+        for unit in counting_units([renamed_correction(one, renames[one.schema_fingerprint]) for one in own]):
+            lost.update({_template(pointer) for pointer in lost_places(unit, compiled.form)})
     if lost:
         places = ", ".join(f"{place or '/'} ({count})" for place, count in lost.most_common(8))
         raise UsageError(

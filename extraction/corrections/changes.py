@@ -221,13 +221,14 @@ def renames_between(out: Path, name: str, older: str, newer: str) -> Renames:
 
 @lru_cache(maxsize=64)
 def _renames(out: Path, name: str, older: str, newer: str) -> Renames:
-    # Without a version that is lost, nothing tells its names.
     with suppress(RunError):
         return renames_since(out, name, older, compile_schema(source_of(out, name, newer).schema))
     return Renames()
 
 
 def renames_since(out: Path, name: str, older: str, compiled: CompiledSchema) -> Renames:
-    """Returns the places that have other names in a schema than in this stored version. Raises RunError if it is lost.
+    """Returns the places that have other names in a schema than in this stored version; none tell those of a lost one.
     """
-    return changes(compile_schema(source_of(out, name, older).schema), compiled).renames
+    with suppress(RunError):
+        return changes(compile_schema(source_of(out, name, older).schema), compiled).renames
+    return Renames()

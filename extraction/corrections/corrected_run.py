@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -18,11 +18,11 @@ from cinnabar.extraction.corrections.changes import (
     renamed_record,
     renames_between,
 )
-from cinnabar.extraction.corrections.revising import Rules, corrected, other_kind_outcome, spelled_record
+from cinnabar.extraction.corrections.revising import Rules, corrected, other_kind_outcome, with_units
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.stored import base_table, states, stored_corrections
+from cinnabar.extraction.corrections.stored import CorrectionRows, base_table, correction_rows, states
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
-from cinnabar.extraction.corrections.waiting_commits import corrected_rows
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting, corrected_rows
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import Key
@@ -32,31 +32,36 @@ from cinnabar.schemas.pointers import lies_within
 class Revision:
     """Brings corrections into the outcomes of a run under one schema, before they are committed.
 
-    `make_rules` is called once there is a correction. `keeps` is true of a run that fills stored records again: it has
-    frozen their corrected values.
+    `keeps` is true of a run that fills stored records again: it has frozen their corrected values.
     """
 
-    def __init__(self, store: Store, make_rules: Callable[[], Rules], keeps: bool) -> None:
-        self._store, self._make_rules, self._keeps = store, make_rules, keeps
+    def __init__(self, store: Store, rules: Rules, keeps: bool) -> None:
+        self._store, self._rules, self._keeps = store, rules, keeps
+        self._read: tuple[list[Path], CorrectionRows] = [], CorrectionRows()
 
-    @cached_property
-    def _rules(self) -> Rules:
-        return self._make_rules()
+    def _rows(self) -> CorrectionRows:
+        """Returns all corrections that the folder stores, read again when others were committed."""
+        files = self._store.files("corrections")
+        if files != self._read[0]:
+            self._read = files, correction_rows(self._store.out, self._store.commits())
+        return self._read[1]
 
-    def is_refused(self, digest: str, schema_name: str) -> bool:
+    def is_refused(self, digest: str) -> bool:
         """Returns True if a person, or its packet, took this document out of the schema."""
-        rows = stored_corrections(self._store)
-        return any(one.action in EXCLUDING for one in in_force(rows.of((digest, schema_name))))
+        with self._store.mutex:
+            rows = self._rows()
+        return any(one.action in EXCLUDING for one in in_force(rows.of((digest, self._rules.source.name))))
 
     def revise(self, outcomes: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, Reviewed]]:
         """Returns the outcomes with the corrections in force; the caller holds the store until their commit.
 
+        One that was made while they were filled counts, too: it is committed first.
         The states are those before of the corrected documents, by digest; their base is what the run made of them.
         """
-        rows = stored_corrections(self._store)
+        commit_waiting(self._store)
+        rows, name, here = self._rows(), self._rules.source.name, self._rules.source.fingerprint
         if not rows.identities:
             return outcomes, {}
-        name, here = self._rules.source.name, self._rules.source.fingerprint
         wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
         out = self._store.out
         stored = states(out, self._store.commits(), wanted, rows)[0] if wanted else {}
@@ -106,15 +111,11 @@ class Revision:
 
     def _made(self, record: Record, made: Record, state: Reviewed, kept: Sequence[CorrectedPlace]) -> Record:
         """Returns a record with what models had made of these places before."""
-        draft, form = RecordDraft(record), self._rules.compiled.form
-        own = self._rules.source
-        renames = renames_between(self._store.out, own.name, state.schema_fingerprint, own.fingerprint)
-        before = RecordDraft(renamed_record(made, renames))
-        for unit in kept:
-            place = before.unit(unit.pointer)
-            draft.put_unit(self._rules.carry(place, record, state.schema_fingerprint).unit, form)
+        own, older = self._rules.source, state.schema_fingerprint
+        before = RecordDraft(renamed_record(made, renames_between(self._store.out, own.name, older, own.fingerprint)))
+        places = [self._rules.carry(before.unit(unit.pointer), record, older).unit for unit in kept]
         with suppress(NotAccepted):
-            return draft.record(spelled_record(draft, record, self._rules))
+            return with_units(record, places, self._rules)
         return record
 
 

@@ -19,14 +19,13 @@ from cinnabar.errors import (
     Overtaken,
     OvertakenPlace,
     Refused,
-    RunError,
     UsageError,
 )
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import EXCLUDING, Action, Change, Correction, in_force
 from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_undo
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import after_entry, apply_corrections
+from cinnabar.extraction.corrections.revising import after_entry, after_waiting, apply_corrections
 from cinnabar.extraction.corrections.state import Reviewed, place_digest
 from cinnabar.extraction.corrections.stored import correction_rows, states
 from cinnabar.extraction.corrections.units import place_of, text_at
@@ -124,7 +123,7 @@ class Corrector:
     def _state(self, document: str, schema_name: str) -> Reviewed:
         # In this order: an entry goes after its commit, so one that is gone from the first listing is in the second.
         pair = document, schema_name
-        entries = [one for one in journal.waiting_corrections(self._out) if (one.document, one.schema_name) == pair]
+        entries = [one for one in journal.waiting_corrections(self._out) if one.pair == pair]
         while True:
             committed = manifests.read_live(self._out)
             try:
@@ -143,18 +142,7 @@ class Corrector:
         if state.base is not None and state.outcome == "quarantined":
             # Nothing else is stored of its values.
             state = replace(state, record=apply_corrections(self._out, state).record)
-        for entry in entries:
-            if not entry.identities & rows.identities:
-                state = self._after_waiting(state, entry)
-        return state
-
-    def _after_waiting(self, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
-        try:
-            return after_entry(self._out, state, entry)
-        except RunError:
-            raise
-        except Exception:  # whoever commits it sets it aside, and says so
-            return state
+        return after_waiting(self._out, state, (one for one in entries if not one.identities & rows.identities))[0]
 
     def _write(self, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
         """Judges an entry and makes it durable. Raises Refused, and nothing is durable then."""

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,11 @@ class WaitingCorrection:
     schema_name: str
     corrections: tuple[Correction, ...] = ()
     undone: tuple[Undo, ...] = ()
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Returns the document and the name of the schema."""
+        return self.document, self.schema_name
 
     @property
     def identities(self) -> set[str]:
@@ -136,7 +142,8 @@ def _entries(out: Path) -> tuple[list[WaitingCorrection], dict[Path, str]]:
     reasons: dict[Path, str] = {}
     for path in waiting_files(out):
         try:
-            entries.append(_read(path))
+            stat = path.stat()
+            entries.append(_read(path, (stat.st_ino, stat.st_mtime_ns)))
         except FileNotFoundError:  # committed meanwhile
             continue
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -192,8 +199,13 @@ def remove_waiting(out: Path, entries: Sequence[WaitingCorrection]) -> None:
         sync(out / WAITING)
 
 
-def _read(path: Path) -> WaitingCorrection:
-    """Returns the entry in a file. Raises ValueError or its like if no version of Cinnabar can have written it."""
+# Whoever makes an entry reads it for its commit, and a page reads all that wait for each answer.
+@lru_cache(maxsize=16)
+def _read(path: Path, _: tuple[int, int]) -> WaitingCorrection:
+    """Returns the entry in a file of this number and time.
+
+    Raises ValueError or its like if no version of Cinnabar can have written it.
+    """
     content = orjson.loads(path.read_bytes())
     if not isinstance(content, dict) or content["format"] != 1:
         raise ValueError("expected a JSON object of the format 1")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -39,17 +39,25 @@ _VALUE_CODES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rules:
     """A schema with all that judges its records."""
 
     source: SchemaSource
     compiled: CompiledSchema
-    validator: Validator
-    checks: Checks
     #: The folder, in which other versions of the schema are found.
     out: Path
     on_check: OnCheck = "flag"
+
+    @cached_property
+    def validator(self) -> Validator:
+        """The judge of its records."""
+        return Validator(self.source)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """The checks of its records."""
+        return Checks(self.source, self.compiled)
 
     @property
     def columns(self) -> pa.Schema:
@@ -75,8 +83,7 @@ def rules_of(out: Path, name: str, fingerprint: str) -> Rules:
 @lru_cache(maxsize=32)
 def _rules(out: Path, name: str, fingerprint: str) -> Rules:
     source = source_of(out, name, fingerprint)
-    compiled = compile_schema(source.schema)
-    return Rules(source, compiled, Validator(source), Checks(source, compiled), out)
+    return Rules(source, compile_schema(source.schema), out)
 
 
 def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection, new: bool = False) -> Reviewed:
@@ -89,8 +96,35 @@ def after_entry(out: Path, state: Reviewed, entry: WaitingCorrection, new: bool 
     after = replace(state, corrections=taken_back((*state.corrections, *made), entry.undone))
     known = after.in_force if LEFT_OUT not in (state.record.flags if state.record else ()) else made
     after = apply_corrections(out, after, {one.identity for one in known} if new else ())
+    if not after.version:
+        raise ValueError("there is no outcome of the document under this schema")
     check_stored(out, after, entry)
     return after
+
+
+def after_waiting(
+    out: Path,
+    state: Reviewed,
+    entries: Iterable[WaitingCorrection],
+    refuse: Callable[[WaitingCorrection, Exception], object] | None = None,
+) -> tuple[Reviewed, list[WaitingCorrection]]:
+    """Returns a document's state after entries that waited, and those of them that count in it.
+
+    An entry whose schema is lost waits on. One that can never count, as an older version wrote it or it is damaged,
+    stops nobody: `refuse` is called with it.
+    """
+    counting = list[WaitingCorrection]()
+    for entry in entries:
+        try:
+            state = after_entry(out, state, entry)
+        except (RunError, OSError):
+            continue
+        except Exception as error:
+            if refuse is not None:
+                refuse(entry, error)
+            continue
+        counting.append(entry)
+    return state, counting
 
 
 def apply_corrections(out: Path, state: Reviewed, wanted: Collection[str] = ()) -> Reviewed:
@@ -170,7 +204,7 @@ def _with_corrections(
         if fitting.lost:
             left[one.identity] = one, f"the schema has no place for the value of {', '.join(fitting.lost[:5])}"
     try:
-        revised = _with_units(record, [unit for _, unit in counting], rules)
+        revised = with_units(record, [unit for _, unit in counting], rules)
         if not _new(before, revised.text, rules):
             return revised, [*left.values()]
     except NotAccepted:
@@ -179,7 +213,7 @@ def _with_corrections(
         reason = ""
         for way in _ways(unit):
             try:
-                revised = _with_units(record, [way], rules)
+                revised = with_units(record, [way], rules)
             except NotAccepted as problem:
                 reason = reason or str(problem)
                 continue
@@ -201,7 +235,8 @@ def _ways(unit: CorrectedPlace) -> list[CorrectedPlace]:
     return [unit, replace(unit, text=other, leaves=tuple(replace(leaf, value=other) for leaf in unit.leaves))]
 
 
-def _with_units(record: Record, units: Iterable[CorrectedPlace], rules: Rules) -> Record:
+def with_units(record: Record, units: Iterable[CorrectedPlace], rules: Rules) -> Record:
+    """Returns a record with these places, and all that is known of their values. Raises as `spelled_record` does."""
     draft = RecordDraft(record)
     for unit in units:
         draft.put_unit(unit, rules.compiled.form)

@@ -59,6 +59,11 @@ class Reviewed:
         }
 
     @property
+    def version(self) -> str:
+        """Returns the fingerprint of its schema; without an outcome, of the one that its first correction is of."""
+        return self.schema_fingerprint or next((one.schema_fingerprint for one in self.corrections), "")
+
+    @property
     def in_force(self) -> tuple[Correction, ...]:
         """Returns the corrections that nobody took back."""
         return in_force(self.corrections)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import orjson
 import pyarrow as pa
@@ -31,7 +30,6 @@ from cinnabar.extraction.corrections.units import record_from, record_json, scal
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import LeafRow, Record
-from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import stored_of
 from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, Key, evidence_columns, evidence_in, table_of
 from cinnabar.schemas.automata.strings import parse
@@ -61,9 +59,8 @@ class CorrectionRows:
         """Adds an entry that waits, unless its rows are there."""
         if entry.identities & self.identities:
             return
-        pair = entry.document, entry.schema_name
-        self.corrections[pair] += entry.corrections
-        self.undone[pair] += entry.undone
+        self.corrections[entry.pair] += entry.corrections
+        self.undone[entry.pair] += entry.undone
         self.identities |= entry.identities
 
     @property
@@ -86,20 +83,6 @@ def correction_rows(
         else:
             stored.corrections[pair].append(_correction(row))
     return stored
-
-
-_STORED = WeakKeyDictionary[Store, tuple[list[Path], CorrectionRows]]()
-
-
-def stored_corrections(store: Store) -> CorrectionRows:
-    """Returns all corrections that a folder stores, read again when others were committed."""
-    with store.mutex:
-        committed, files = store.commits(), store.files("corrections")
-        stored, read = _STORED.get(store, ([], CorrectionRows()))
-        if files != stored:
-            read = correction_rows(store.out, committed)
-            _STORED[store] = files, read
-        return read
 
 
 # What a correction and its row have by the same name.

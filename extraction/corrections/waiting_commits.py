@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 import orjson
 import pyarrow as pa
 
-from cinnabar.errors import RunError
 from cinnabar.extraction.corrections import journal
 from cinnabar.extraction.corrections.changes import in_force
 from cinnabar.extraction.corrections.journal import WaitingCorrection
-from cinnabar.extraction.corrections.revising import after_entry, apply_corrections, outcome_of, rules_of
+from cinnabar.extraction.corrections.revising import after_waiting, apply_corrections, outcome_of, rules_of
 from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.stored import Pair, base_table, correction_rows, entry_rows, states
 from cinnabar.extraction.store import manifest as manifests
@@ -37,35 +37,21 @@ def commit_waiting(store: Store) -> int:
 
 
 def _commit_waiting(store: Store, entries: Sequence[WaitingCorrection]) -> int:
-    pairs = {(entry.document, entry.schema_name) for entry in entries}
-    stored, rows = states(store.out, store.commits(), pairs)
-    corrected = dict(stored)
-    entries_of: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
+    stored, rows = states(store.out, store.commits(), {entry.pair for entry in entries})
     done = [entry for entry in entries if entry.identities & rows.identities]
+    waiting: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
     for entry in entries:
-        if entry.identities & rows.identities:
-            continue
-        pair = entry.document, entry.schema_name
-        try:
-            after = after_entry(store.out, corrected[pair], entry)
-            if not _version_of(after):
-                raise ValueError("there is no outcome of the document under this schema")
-        except (RunError, OSError):  # its schema is lost, or the disk fails: it waits on
-            continue
-        except Exception as error:  # an older version wrote it, or it is damaged: it stops nobody
-            journal.set_correction_aside(store.out, entry, corrected[pair].path, error)
-            continue
-        entries_of[pair].append(entry)
-        corrected[pair] = after
-        done.append(entry)
-    _commit(store, [corrected[pair] for pair in entries_of], entries_of)
-    journal.remove_waiting(store.out, done)
-    return len(entries_of)
+        if not entry.identities & rows.identities:
+            waiting[entry.pair].append(entry)
 
+    def set_aside(entry: WaitingCorrection, why: Exception) -> None:
+        journal.set_correction_aside(store.out, entry, stored[entry.pair].path, why)
 
-def _version_of(state: Reviewed) -> str:
-    # Of a document without an outcome only the corrections are kept, under the schema that they were made under.
-    return state.schema_fingerprint or next((one.schema_fingerprint for one in state.corrections), "")
+    after = {pair: after_waiting(store.out, stored[pair], own, set_aside) for pair, own in waiting.items()}
+    counting = {pair: own for pair, (_, own) in after.items() if own}
+    _commit(store, [after[pair][0] for pair in counting], counting)
+    journal.remove_waiting(store.out, [*done, *chain.from_iterable(counting.values())])
+    return len(counting)
 
 
 def _commit(
@@ -74,7 +60,7 @@ def _commit(
     """Commits these records, and the entries that they are from; those under one schema as one batch."""
     groups: dict[tuple[str, str], list[Reviewed]] = defaultdict(list)
     for state in corrected:
-        groups[state.schema_name, _version_of(state)].append(state)
+        groups[state.schema_name, state.version].append(state)
     for (name, fingerprint), group in groups.items():
         run_id = store.new_run_id()
         rows = [entry_rows(entry, state, run_id) for state in group for entry in own.get((state.document, name), ())]

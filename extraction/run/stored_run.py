@@ -27,8 +27,6 @@ from cinnabar.extraction.corrections.corrected_run import Revision
 from cinnabar.extraction.corrections.revising import Rules, rules_of
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.parse_context import problem_message
-from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, UNREADABLE
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.store import manifest as manifests
@@ -121,17 +119,13 @@ class Run:
         if schema_path.is_file() and schema_path.read_bytes() != own_text:
             # Schemas that differ in the order of properties are one: the columns stand as in the first.
             with suppress(CinnabarError):
-                stored = arrow_schema(rules_of(store.out, source.name, source.fingerprint).compiled)
-                self._record_schema, own_text = stored, b""
+                self._record_schema = rules_of(store.out, source.name, source.fingerprint).columns
+                own_text = b""
         self._columns = RecordColumns.of(self._record_schema)
         self._expected = None if inputs is None else set(inputs)
         on_check: OnCheck = arguments.get("on_check", "flag")
-        self._revision = Revision(
-            store,
-            lambda: Rules(source, compiled, Validator(source), Checks(source, compiled), store.out, on_check),
-            # A backfill freezes the values that people corrected.
-            keeps="backfill" in arguments,
-        )
+        # A backfill freezes the values that people corrected.
+        self._revision = Revision(store, Rules(source, compiled, store.out, on_check), keeps="backfill" in arguments)
         self._arguments = orjson.dumps(dict(arguments), default=str).decode()
         self._accounted: set[str] = set()
         self._written: dict[str | tuple[str, str], str] = {}
@@ -202,8 +196,6 @@ class Run:
         RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
-            # A correction that is made while the batch is filled counts in it.
-            commit_waiting(self._store)
             revised, before = self._revision.revise(batch)
             accepted, content = tables.batch_rows(self._accept(revised), self.key, self._record_schema)
             if not accepted:
@@ -217,7 +209,7 @@ class Run:
 
     def is_refused(self, digest: str) -> bool:
         """Returns True if a person, or its packet, took this document out of this schema."""
-        return self._revision.is_refused(digest, self.key.schema_name)
+        return self._revision.is_refused(digest)
 
     def _accept(self, batch: Iterable[Outcome]) -> Iterator[Outcome]:
         """Yields the new outcomes."""
