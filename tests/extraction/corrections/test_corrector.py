@@ -237,6 +237,23 @@ def test_corrections_are_taken_back_one_by_one_and_nothing_is_deleted(out):
     assert verify(out).problems == [] and corrections(out) == []
 
 
+def test_a_correction_is_not_taken_back_while_another_needs_it(out):
+    shape = {"type": "object", "additionalProperties": False, "required": ["kind"]}
+    plain, coded = {"kind": {"const": "plain"}}, {"kind": {"const": "coded"}, "code": {"type": "string"}}
+    part = {"oneOf": [shape | {"properties": plain}, shape | {"properties": coded}]}
+    schema = SCHEMA | {"properties": SCHEMA["properties"] | {"part": part}}
+    value = value_of("a.txt", "e1") | {"part": {"kind": "plain"}}
+    run(out, schema=schema, outcomes=[outcome_of("a.txt", "e1", value, schema=schema)], paths=("a.txt",))
+    kind = correct(out, (Action.VALUE, "/part/kind", '"coded"')).corrections[0]
+    code = correct(out, (Action.VALUE, "/part/code", '"x"')).corrections[1]
+    with pytest.raises(Refused, match="/part/code"):
+        Corrector(out).undo(A, "bill", [kind.identity], "udo")
+    assert record(out)["part"] == {"kind": "coded", "code": "x"} and len(corrections(out)) == 2
+    Corrector(out).undo(A, "bill", [code.identity], "udo")
+    Corrector(out).undo(A, "bill", [kind.identity], "udo")
+    assert record(out) == value and verify(out).problems == []
+
+
 def test_a_correction_that_is_taken_back_after_a_rerun_gives_the_new_models_value(out):
     run(out)
     correct(out, (Action.VALUE, "/number", '"N"'), (Action.VALUE, "/lines/0/price", "8"))
@@ -291,6 +308,8 @@ def test_an_invalid_record_in_quarantine_is_corrected_place_by_place(out):
     assert correct(out, (Action.VALUE, "/number", '"N"')).outcome == "quarantined"
     assert correct(out, (Action.VALUE, "/total", "7")).outcome == "written"
     assert record(out)["number"] == "N" and verify(out).problems == []
+    back = Corrector(out).undo(A, "bill", None, "eva")
+    assert (back.outcome, json.loads(back.record.text)) == ("quarantined", value)
 
 
 def test_a_correction_waits_while_a_run_holds_the_folder_and_comes_with_its_next_batch(out):
