@@ -32,6 +32,7 @@ import pyarrow as pa
 from bench.processes import watch
 from bench.reporting import table
 from cinnabar.engine.model import Model
+from cinnabar.engine.version import read_by
 from cinnabar.extraction.documents.inputs import Input, examine, gather
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
@@ -78,6 +79,7 @@ def _load() -> Model:
 
 
 ASSIGNMENT = Assignment(load_schema(SCHEMA), ModelSource("synthetic", _load), DEFAULT_OPTIONS)
+_ENGINE = read_by(ASSIGNMENT.fingerprint, ())
 
 
 def path_of(number: int) -> str:
@@ -105,7 +107,8 @@ def outcome(number: int) -> Outcome:
     held = number % HELD == HELD - 1
     code = {"code": "low_confidence", "pointers": ("/day",)} if held else {}
     status = "quarantined" if held else "written"
-    return Outcome(path_of(number), status, digest=digest, document=info, record=record, **code)  # type: ignore[arg-type]
+    read: dict[str, Any] = {"digest": digest, "document": info, "record": record, "engine": _ENGINE}
+    return Outcome(path_of(number), status, **read, **code)  # type: ignore[arg-type]
 
 
 def _run(store: Store) -> Run:
