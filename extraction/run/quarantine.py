@@ -124,17 +124,13 @@ def release(out: Path, chosen: Sequence[HeldDocument], allowed: Sequence[str] = 
     for (name, fingerprint, engine), group in groups.items():
         source = source_of(out, name, fingerprint)
         judge = Validator(source)
-        outcomes = []
-        for one in group:
-            reason = _objection(one, judge, allowed)
-            if reason:
-                refused[one.path] = reason
-            else:
-                outcomes.append(_outcome(out, one))
-        if not outcomes:
+        reasons = {one.path: reason for one in group if (reason := _objection(one, judge, allowed))}
+        refused |= reasons
+        accepted = [one for one in group if one.path not in reasons]
+        if not accepted:
             continue
         compiled = compile_schema(source.schema)
-        outcomes = with_checks(outcomes, Checks(source, compiled), "flag")
+        outcomes = with_checks(_outcomes(out, accepted), Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
         with Store.open(out) as store:
             commit_waiting(store)
@@ -164,15 +160,19 @@ def _objection(one: HeldDocument, judge: Validator, allowed: Sequence[str]) -> s
     return ""
 
 
-def _outcome(out: Path, one: HeldDocument) -> Outcome:
-    assert one.record_json is not None
+def _outcomes(out: Path, chosen: Sequence[HeldDocument]) -> list[Outcome]:
+    sql = (
+        "SELECT document, media_type, size, pages, parts, characters, flags FROM documents"
+        " WHERE list_contains(?, document)"
+    )
     with connect(out, views=("documents",)) as connection:
-        row = connection.execute(
-            "SELECT media_type, size, pages, parts, characters, flags FROM documents WHERE document = ?",
-            [one.document],
-        ).fetchone()
-    media_type, size, pages, parts, characters, flags = row or ("", 0, 0, 0, 0, [])
-    info = DocumentInfo(one.document, media_type, size, pages, parts, characters, tuple(flags))
+        rows = connection.execute(sql, [[one.document for one in chosen]]).fetchall()
+    read = {row[0]: DocumentInfo(*row[:-1], tuple(row[-1])) for row in rows}
+    return [_outcome(one, read.get(one.document, DocumentInfo(one.document, "", 0, 0, 0, 0))) for one in chosen]
+
+
+def _outcome(one: HeldDocument, info: DocumentInfo) -> Outcome:
+    assert one.record_json is not None
     leaves = tuple(LeafRow(pointer, text, 0.0, "known") for pointer, text in scalars(parse(one.record_json), ""))
-    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*flags, _RELEASED})))
+    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*info.flags, _RELEASED})))
     return Outcome(one.path, "written", digest=one.document, document=info, record=record)
