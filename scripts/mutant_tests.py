@@ -18,7 +18,8 @@ from pathlib import Path
 TESTS = {
     "schemas": ("tests/schemas/**/test_*.py",),
     "engine": (
-        "tests/engine/test_*.py",
+        "tests/engine/fill/test_*.py",
+        "tests/engine/models/language/test_lifting.py",
         "tests/engine/language/test_lookahead.py",
         "tests/kernels/test_block_scan.py",
     ),
@@ -26,7 +27,7 @@ TESTS = {
 }
 #: The tests of code that uses the folder, at any distance, for mutants that the first tests did not catch.
 LAST = {
-    "schemas": ("tests/schemas/**/test_*.py", "tests/engine/test_*.py", "tests/engine/models/**/test_*.py"),
+    "schemas": ("tests/schemas/**/test_*.py", "tests/engine/fill/test_*.py", "tests/engine/models/**/test_*.py"),
     "engine": ("tests/engine/models/**/test_*.py",),
     "kernels": (),
 }
@@ -42,7 +43,7 @@ LEFT_FOR_LAST = ("test_arrow", "test_library", "test_loading")
 DESELECTED = "hundred_thousand or hostile"
 #: The repetitions that are left out: of tests with several seeds two stay, and of the slowest test, which runs last,
 #: the lowest efforts stay.
-ANY_STEP = "tests/engine/test_valid_at_any_step.py"
+ANY_STEP = "tests/engine/fill/test_valid_at_any_step.py"
 REPEATED = (
     *(f"{ANY_STEP}::test_every_state_at_every_step_is_valid[{seed}]" for seed in range(20) if seed % 8 != 5),
     *(f"{ANY_STEP}::test_scores_peaked_on_a_record_give_its_canonical_text[{effort}]"

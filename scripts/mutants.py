@@ -36,7 +36,8 @@ _MODULES = {
     "schemas/judging": "applicators assertions judge checks containers dialects resources",
     "schemas/parsing": "algebra applicators containers language schema_object shape_reader scalars",
     "schemas/regex": "codepoints ecma machine matcher patterns",
-    "engine": "batch_state step layout lifting repair writing",
+    "engine/fill": "batch_state step layout repair writing",
+    "engine/models/language": "lifting",
     "kernels": "block_scan",
 }
 FILES = tuple(f"{folder}/{name}.py" for folder, names in _MODULES.items() for name in names.split())

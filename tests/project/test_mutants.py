@@ -81,9 +81,9 @@ def test_a_mutant_is_the_program_but_for_one_change(draws: Any) -> None:
 def test_the_nearest_tests_come_first(script: Any, concerned: Any) -> None:
     near, others, last = concerned.stages(ROOT, "schemas/automata/numbers.py")
     assert near == ["tests/schemas/automata/test_numbers.py"] and "tests/schemas/compiling/test_compile.py" in others
-    assert "tests/engine/test_layout.py" in last and not {*near, *others, concerned.ANY_STEP} & {*last}
+    assert "tests/engine/fill/test_layout.py" in last and not {*near, *others, concerned.ANY_STEP} & {*last}
     near, others, _ = concerned.stages(ROOT, "engine/fill/step.py")
-    assert near[0] == "tests/engine/test_step.py" and others[-1] == concerned.ANY_STEP
+    assert near[0] == "tests/engine/fill/test_step.py" and others[-1] == concerned.ANY_STEP
     assert next(concerned.stages(ROOT, "kernels/block_scan.py")) == ["tests/kernels/test_block_scan.py"]
     assert "tests/schemas/judging/test_judge.py" in next(concerned.stages(ROOT, "schemas/judging/judge.py"))
     assert [path for path in script.FILES if not any(concerned.stages(ROOT, path))] == []
