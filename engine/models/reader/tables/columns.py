@@ -186,7 +186,8 @@ def _columns_without_groups(slots: Sequence[Slot], table: PrintedTable, text: st
         filled = [words for row in table.rows if (words := words_of(row.cells[column], text))]
         changes[column] = sum(one != two for one, two in pairwise(filled)) / len(table.rows)
     tells = (changes > 0) & (changes <= COLUMN_GROUPS)
-    return (depths < depths.max())[:, None] & ~tells & tells.any()
+    ungrouped: npt.NDArray[np.bool_] = (depths < depths.max())[:, None] & ~tells & tells.any()
+    return ungrouped
 
 
 def _without_balances(votes: Floats, less: npt.NDArray[np.bool_], steps: npt.NDArray[np.bool_]) -> Floats:
