@@ -1,7 +1,7 @@
 """Runs a measurement of the project, or lists them all.
 
-    python -m bench                                   every measurement, with what it tells
-    python -m bench volume_report --documents 1000    one of them; --help tells its options
+python -m bench                                   every measurement, with what it tells
+python -m bench volume_report --documents 100     one of them; --help tells its options
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,14 +32,13 @@ from bench.processes import watch
 from bench.reporting import table
 from cinnabar.engine.model import Model
 from cinnabar.engine.version import read_by
-from cinnabar.extraction.documents.inputs import Input, examine, gather
+from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store import tables
-from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.snapshot import DATABASE
 from cinnabar.extraction.store.store import Store
@@ -63,15 +61,6 @@ FEW = 1000
 #: One document in this many is in quarantine.
 HELD = 50
 _COMMITS = 61
-#: What the views are asked.
-QUESTIONS = {
-    "one document": "SELECT carrier FROM note WHERE path = 'mails/00000/00000007.eml'",
-    "doubtful values": "SELECT n.path, f.value FROM note n JOIN fields f USING (document, schema_fingerprint)"
-    " WHERE f.field = '/parcels' AND f.confidence < 0.8",
-    "by field": "SELECT field, count(*), avg(confidence) FROM fields GROUP BY field",
-    "by code": "SELECT code, count(*), min(path) FROM quarantine GROUP BY code",
-    "history": "SELECT count(*) FROM history WHERE changed",
-}
 
 
 def _load() -> Model:
@@ -87,14 +76,9 @@ def path_of(number: int) -> str:
     return f"mails/{number // 1000:05}/{number:08}.eml"
 
 
-def bytes_of(number: int) -> bytes:
-    """The bytes of a document."""
-    return str(number).encode()
-
-
 def digest_of(number: int) -> str:
     """The digest of a document."""
-    return hashlib.sha256(bytes_of(number)).hexdigest()
+    return hashlib.sha256(str(number).encode()).hexdigest()
 
 
 def outcome(number: int) -> Outcome:
@@ -195,40 +179,6 @@ def again(out: Path, count: int) -> dict[str, Any]:
     return {"until the first batch": ready - begin, "end": ended - ready, "seconds": ended - begin}
 
 
-def write_files(docs: Path, count: int) -> dict[str, Any]:
-    """Writes a file for each stored document, with its bytes."""
-    for number in range(count):
-        path = docs / path_of(number)
-        if number % 1000 == 0:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(bytes_of(number))
-    return {}
-
-
-def over_files(out: Path, docs: Path, count: int) -> dict[str, Any]:
-    """Runs over a folder of files that are all done: lists, hashes and skips them, and ends the run."""
-    begin = time.perf_counter()
-    with ExitStack() as connections:
-        items = gather([docs], out, connections)
-        listed = time.perf_counter()
-        for item in items:
-            examine(item, [docs])
-        hashed = time.perf_counter()
-    with begin_extraction(ASSIGNMENT, [docs], out) as extraction:
-        summary = extraction.work_through()
-    if summary.skipped != count:
-        raise SystemExit(f"expected {count} skipped documents, got {summary}")
-    return {"list": listed - begin, "hash": hashed - listed, "seconds": time.perf_counter() - hashed}
-
-
-def ask(out: Path) -> dict[str, Any]:
-    """Asks the views what the documentation asks them, each question once."""
-    took = {}
-    for name, sql in QUESTIONS.items():
-        took[name] = _timed(partial(query, out, sql))
-    return {"took": took, "seconds": max(took.values())}
-
-
 def snapshot(out: Path, count: int) -> dict[str, Any]:
     """Publishes the snapshot, as after a commit, and counts the records by it."""
     with Store.open(out) as store:
@@ -320,15 +270,6 @@ def report(count: int, batch: int, root: Path) -> None:
     found = _own("again", out, count)
     told = f"{found['until the first batch']:.1f} until the first batch"
     row("a run over documents that are all done", found["seconds"], "", found["MiB"], told)
-    _own("write_files", root / "docs", count)
-    found = _own("over_files", out, root / "docs", count)
-    told = f"listing {found['list']:.1f} and hashing {found['hash']:.1f}, before the run and in it"
-    row("the same over files", found["seconds"], "", found["MiB"], told)
-    found = _own("ask", out)
-    told = ", ".join(f"{name} {seconds:.1f}" for name, seconds in found["took"].items())
-    row("`sql`, the slowest of five questions", found["seconds"], "", found["MiB"], told)
-    ran = watch([*cinnabar, "verify", "--out", str(out)], root / "log")
-    row("`verify`", ran.seconds, "", ran.peak / 2**20, f"of processors {ran.work:.1f} s")
     print(f"{count:,} outcomes in batches of {batch}: {size} (with replaced ones)\n")
     print(table(("what", "seconds", "at most", "MiB", ""), rows))
 
@@ -345,9 +286,6 @@ def main() -> None:
         "resume": lambda count: resume(Path(first), int(count)),
         "again": lambda count: again(Path(first), int(count)),
         "snapshot": lambda count: snapshot(Path(first), int(count)),
-        "write_files": lambda count: write_files(Path(first), int(count)),
-        "over_files": lambda docs, count: over_files(Path(first), Path(docs), int(count)),
-        "ask": lambda: ask(Path(first)),
         "commits": lambda few, batch: commits(Path(first), Path(few), int(batch)),
     }
     found = operations[said.operation](*others)
