@@ -22,7 +22,6 @@ from tests.support.random_scores import records_at_random
 from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, refusals
 
 from bench.recording import Row, record
-from bench.schema_costs import costs
 from bench.schema_suites import Case, groups, real, references, spread, traps
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.language.decoded import Decoded
@@ -30,8 +29,6 @@ from cinnabar.engine.request import Filled
 from cinnabar.errors import CinnabarError, NotAccepted, NoValue, TooLarge
 from cinnabar.schemas import CompiledSchema, compile_schema
 from cinnabar.schemas.automata.strings import json_text, parse
-
-GIB = 1 << 30
 
 
 @dataclass(slots=True)
@@ -151,21 +148,6 @@ def compiling(cases: Sequence[Case]) -> tuple[Count, Count, list[tuple[Case, Com
     return compiles, forms, found
 
 
-def spent(report: Report, cases: Sequence[Case]) -> None:
-    """Reports time and memory to compile a schema from nothing."""
-    found = [cost for cost in costs([case.schema for case in cases]) if not cost.problem]
-    times = sorted(cost.seconds for cost in found) or [0.0]
-    marks = times[len(times) // 2], times[min(len(times) - 1, len(times) * 95 // 100)], times[-1]
-    report.say(
-        "compile, lift the records and find a first text, from nothing, 32k tokens: median / 95% / largest",
-        " / ".join(f"{1000 * seconds:,.0f} ms" for seconds in marks),
-        "100 ms / 2 s / 20 s",
-        all(seconds <= most for seconds, most in zip(marks, (0.1, 2.0, 20.0), strict=True)),
-    )
-    most = max((cost.memory for cost in found), default=0)
-    report.say("memory of one compile, the process included", f"{most / GIB:.2f} GiB", "< 2 GiB", most < 2 * GIB)
-
-
 def any_step(compiled: Sequence[tuple[Case, CompiledSchema]]) -> tuple[Count, int]:
     """With random candidates, the schemas whose record is valid at each step, and the number of records checked."""
     count, states = Count(), 0
@@ -229,9 +211,6 @@ def measure(suites: Path, sample: int | None = None) -> Report:
     """The report of all promises over this folder."""
     report, unsound = Report(), Count()
     cases = spread(real(suites), sample)
-    # This must run before anything is compiled in this process.
-    from_nothing = Report()
-    spent(from_nothing, cases)
     kinds = {kind: spread(found, sample) for kind, found in groups(suites).items()}
     apart = [case for case in kinds["required"] if any(_remote(at) for at in references(case.schema))]
     exact = {kind: exactness([c for c in found if c not in apart], unsound) for kind, found in kinds.items()}
@@ -245,7 +224,6 @@ def measure(suites: Path, sample: int | None = None) -> Report:
     report.add("real schemas that compile", compiles, 0.98)
     report.add("real schemas exact", exactly, 0.98)
     report.add("traps exact", probed, 78 / 80)
-    report.lines += from_nothing.lines
     valid, states = any_step(compiled)
     report.add(f"reader: valid at each of {states:,} steps, random scores, also to an independent validator", valid)
     valid, states, too_large = any_step_of_a_text(compiled)

@@ -1,4 +1,4 @@
-"""Some cases of the loop of faults and of the readers: they find no fault, and they would find one."""
+"""Some cases of the loop of faults: they find no fault, and they would find one."""
 
 from __future__ import annotations
 
@@ -75,18 +75,3 @@ def test_kills_of_runs_and_parsers_and_two_runs_at_once_change_no_row(loop, tmp_
     assert loop.random_kills(tmp_path / "kills", documents=6, kills=1) == []
     assert loop.two_at_once(tmp_path / "two", documents=6) == []
     assert loop.worker_kills(tmp_path / "parsers", documents=6, kills=1) == []
-
-
-@pytest.mark.slow
-def test_readers_beside_a_writer_see_no_error_and_no_stale_data(tmp_path: Path):
-    readers = importlib.import_module("bench.readers")
-    found = readers.measure(tmp_path, readers=2, seconds=5)
-    assert (found["errors"], found["queries"] > 4, found["commits"] > 2) == ([], True, True)
-    # We promise 5 s on a machine that is not busy with other tests; `python -m bench readers` measures it.
-    assert found["oldest"] < 60
-
-
-def test_an_answers_age_counts_from_the_first_commit_that_it_lacks() -> None:
-    readers = importlib.import_module("bench.readers")
-    assert readers._age([1.0, 2.0, 3.0], at=3.5, newest=0) == 1.5
-    assert readers._age([1.0, 2.0, 3.0], at=2.5, newest=1) == 0.0

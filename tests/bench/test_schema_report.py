@@ -31,22 +31,14 @@ def test_a_count_names_what_deviates_and_a_line_says_whether_it_is_kept(script: 
     assert not report.kept and report.deviations["schemas"] == ["two: refused"]
 
 
-def test_compiling_a_schema_afresh_gives_a_time_and_a_size_or_a_reason(script: Any) -> None:
-    written = {"type": "object", "properties": {"d": {"format": "date"}, "n": {"type": ["integer", "null"]}}}
-    good, bad = script.costs([written, {"minLength": 9, "maxLength": 8, "type": "string"}])
-    assert good.problem == "" and 0 < good.seconds < 60 and good.memory > 1 << 20
-    assert "/minLength" in bad.problem
-
-
 @pytest.mark.slow
 @pytest.mark.shared
 def test_the_promises_are_kept_over_a_sample_of_the_suites(script: Any, shared: Path) -> None:
     report = script.measure(shared / "suites", sample=15)
     found = {line.what: line for line in report.lines}
-    # The test checks no time, since the machine may be busy with other work.
-    late = [line for line in report.lines if line.kept is False and " ms" not in line.found]
+    late = [line for line in report.lines if line.kept is False]
     assert not late, [(line, report.deviations.get(line.what)) for line in late]
-    assert sum(line.wanted != "-" for line in found.values()) == 13
+    assert sum(line.wanted != "-" for line in found.values()) == 11
     assert sum(line.kept is True for line in found.values()) >= 10
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -163,9 +166,7 @@ def test_hostile_names_and_values_come_back_exactly(out, workload):
 
 
 def test_our_columns_are_renamed_where_the_user_has_their_name(out, workload):
-    properties = {
-        name: {"type": "string"} for name in ("path", "Record_JSON", "run_id", "run_id_", "Total", "total")
-    }
+    properties = {name: {"type": "string"} for name in ("path", "Record_JSON", "run_id", "run_id_", "Total", "total")}
     record = {name: name for name in properties}
     store_records(out, workload, {"title": "clash", "type": "object", "properties": properties}, record)
     query_ = "SELECT path, path_, record_json_, run_id_, run_id__, Total, total_ FROM clash"
@@ -263,9 +264,7 @@ def test_two_schemas_whose_names_look_alike_both_have_views(out, workload):
 
 
 def test_a_record_that_is_no_object_has_a_column_named_value(out, workload):
-    store_records(
-        out, workload, {"title": "list", "type": "array", "items": {"type": "integer"}}, "[1,2]", "[]"
-    )
+    store_records(out, workload, {"title": "list", "type": "array", "items": {"type": "integer"}}, "[1,2]", "[]")
     assert snapshot(out, "SELECT value FROM list ORDER BY path") == [([1, 2],), ([],)]
 
 
@@ -355,6 +354,41 @@ def test_an_open_reader_keeps_its_snapshot_while_another_is_published(out, workl
         store_records(out, workload, workload.SCHEMA, {"name": "later", "size": 1})
         assert reader.execute("SELECT count(*) FROM note").fetchall() == [(5,)]
         assert query(out, "SELECT count(*) FROM note").rows != []
+
+
+#: A reader of another process: prints the counts that it sees until a file says that the writer is done, and then once.
+READER = """
+import json, pathlib, sys, time, duckdb
+database, done = map(pathlib.Path, sys.argv[1:])
+last = False
+while not last:
+    last = done.exists()
+    with duckdb.connect(str(database), read_only=True) as connection:
+        sql = "SELECT (SELECT count(*) FROM note), (SELECT count(*) FROM documents), (SELECT count(*) FROM outcomes)"
+        print(json.dumps(connection.execute(sql).fetchone()), flush=True)
+    time.sleep(0.02)
+"""
+
+
+@pytest.mark.slow
+def test_readers_beside_a_writer_see_whole_batches_and_never_fewer(out, workload, tmp_path):
+    done = tmp_path / "done"
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        store.publish()
+        command = [sys.executable, "-c", READER, str(out / DATABASE), str(done)]
+        readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        for batch in range(20):
+            names = [f"{batch}-{at}" for at in range(5)]
+            run.commit_batch([workload.written(f"{name}.txt", {"name": name, "size": 1}) for name in names])
+            store.publish()
+            time.sleep(0.1)
+        done.touch()
+        seen = [[json.loads(line) for line in reader.communicate()[0].splitlines()] for reader in readers]
+    for counts in seen:
+        assert all(notes == documents == outcomes and notes % 5 == 0 for notes, documents, outcomes in counts)
+        assert counts == sorted(counts) and counts[-1] == [100] * 3
+    assert all(reader.returncode == 0 for reader in readers)
 
 
 def test_paths_are_stored_as_printable_text(out, workload):
