@@ -1,9 +1,11 @@
-"""Counts the house: lines, files, statements, rooms, circles, imports, names, cold starts.
+"""Counts the house: lines, files, statements, rooms, circles, imports, names, walks, cold starts.
 
     python -m bench house_report --record
 
 A statement is a node of Python's tree that is one, docstrings apart. A bare participle is one word that ends with -ed
-or -ing.
+or -ing. `bench/walks.py` says what a walk is. A place that parses a record is a call of `parse` or `loads` with
+something that is called a record; one that writes a record is a call of `Writer`, of a schema's `canonical`, or of
+`json_text` with a record or the draft of one.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from tests.support import ROOT
 from tests.support.documentation import cinnabar
 from tests.support.import_graph import FOLDERS, TOP, floors, folders, imports, in_circles, modules
 
+from bench import walks
 from bench.recording import Row, record
 from bench.reporting import table
 
@@ -51,6 +54,9 @@ STARTED = (
     "lines that hang on `cinnabar extract`",
 )
 WANTED_START = (120, 20_000, 330, 66_000)
+#: Stays, returns and climbs.
+WANTED_WALKS = {"a batch into the store": (40, 25, 0), "a correction": (10, 4, 0), "a request": (18, 8, 0)}
+WANTED_PARSING, WANTED_WRITING = 2, 1
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -101,6 +107,26 @@ def imports_within(tree: ast.AST) -> int:
     """The imports within functions."""
     inner = {id(one) for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) for one in ast.walk(node)}
     return sum(isinstance(node, ast.Import | ast.ImportFrom) and id(node) in inner for node in ast.walk(tree))
+
+
+def record_places(tree: ast.AST) -> tuple[int, int]:
+    """The places that parse a record, and those that write one."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    calls = [(ast.unparse(node.func), ast.unparse(node.args[0])) for node in found]
+    parsing = sum(bool(re.search(r"(^|\.)(parse|loads)$", func)) and "record" in given for func, given in calls)
+    own = r"Writer|.*\.canonical"
+    writing = sum(bool(re.fullmatch(own, f) or (f == "json_text" and re.search("record|draft", g))) for f, g in calls)
+    return parsing, writing
+
+
+def walk_rows() -> Iterator[Row]:
+    """The walks of three calls; what is met within a few calls stands behind."""
+    for name, (whole, near) in walks.measured().items():
+        (stays, _, *others), wanted = whole.counts(), WANTED_WALKS[name]
+        got, (few, _, back, up) = (stays, *others), near.counts()
+        shown = f"{', '.join(map(str, got))} ({few}, {back}, {up} within {walks.NEAR} calls)"
+        missed = any(one > most for one, most in zip(got, wanted, strict=True))
+        yield Row(f"walk of {name}: stays, returns, climbs", ", ".join(map(str, wanted)), shown, missed)
 
 
 def core_packages() -> int:
@@ -191,6 +217,10 @@ def measured() -> Iterator[Row]:
     yield at_most(f"functions of more than {LONG} lines", 0, sum(len([*long_functions(tree)]) for tree in trees))
     yield at_most("class names used twice", 0, repeated_classes(trees))
     yield at_most("functions that are bare participles", WANTED_PARTICIPLES, sum(map(participles, trees)))
+    parsing, writing = (sum(places) for places in zip(*map(record_places, trees), strict=True))
+    yield at_most("places that parse a record", WANTED_PARSING, parsing)
+    yield at_most("places that write a record", WANTED_WRITING, writing)
+    yield from walk_rows()
     for count, limit, what in zip(start_of("extract"), WANTED_START, STARTED, strict=True):
         yield at_most(what, limit, count)
     yield at_most("words of docs/structure.md", 900, len((ROOT / "docs" / "structure.md").read_text("utf-8").split()))
