@@ -167,7 +167,10 @@ def _outcomes(out: Path, chosen: Sequence[HeldDocument]) -> list[Outcome]:
     )
     with connect(out, views=("documents",)) as connection:
         rows = connection.execute(sql, [[one.document for one in chosen]]).fetchall()
-    read = {row[0]: DocumentInfo(*row[:-1], tuple(row[-1])) for row in rows}
+    read = {
+        digest: DocumentInfo(digest, kind, size, pages, parts, characters, tuple(flags))
+        for digest, kind, size, pages, parts, characters, flags in rows
+    }
     return [_outcome(one, read.get(one.document, DocumentInfo(one.document, "", 0, 0, 0, 0))) for one in chosen]
 
 

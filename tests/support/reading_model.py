@@ -40,6 +40,9 @@ class ReadingModel:
     def windows(self, _: Passage) -> list[tuple[int, int]]:
         return []
 
+    def prepare(self, form: Form) -> None:
+        pass
+
     def encode(self, passages: Sequence[Passage]) -> list[Any]:
         if any("BOOM" in passage.text for passage in passages):
             raise ValueError("the model met BOOM")
