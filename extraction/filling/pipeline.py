@@ -30,7 +30,6 @@ from cinnabar.extraction.filling.tiers import Escalated, Tier, escalate
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above
 
 #: The stages of a batch.
@@ -300,54 +299,43 @@ def _conclude(plan: _DocumentPlan, merged: MergedRecord, result: Result, job: Jo
     """Returns the outcome of a record with what a stronger model says; None as in `_merge`."""
     if isinstance(result, Filled):
         return _judge(plan, result, job)
-    lower = _record_of(plan, merged.filled, job) if plan.kept is None else None
+    lower = _record_of(plan, merged.filled, job)[0] if plan.kept is None else None
     return _failure_of(plan, result, lower)
 
 
 def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | None:
     """Returns the outcome of a filled form, or of a stored record with what was asked of it; None as in `_merge`."""
-    stored: Collection[str] = ()
     try:
-        if plan.kept is not None:
-            record, stored = _joined(plan, plan.kept, filled, job)
-        else:
-            assert filled is not None
-            record = _record_of(plan, filled, job)
+        record, stored = _record_of(plan, filled, job)
+        record = with_emptiness(record, job.compiled.form)
+        refusals = demanded_refusals(plan.given, plan.facts)
+        return outcome_of(JudgedRecord(plan.path, plan.document, record, job.bounds, stored, refusals))
     except Exception as error:
         if isinstance(error, NotAccepted) and plan.kept is not None:
             return None
         return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
-    refusals = demanded_refusals(plan.given, plan.facts)
-    try:
-        record = with_emptiness(record, job.compiled.form)
-        return outcome_of(JudgedRecord(plan.path, plan.document, record, job.bounds, stored, refusals))
-    except Exception as error:
-        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
 
 
-def _record_of(plan: _DocumentPlan, filled: Filled, job: Job) -> Record:
-    form = job.compiled.form
-    return record_of(plan.document, _last(plan, filled, form), form, plan.facts)
+def _record_of(plan: _DocumentPlan, filled: Filled | None, job: Job) -> tuple[Record, Collection[str]]:
+    """Returns the record of a filled form, or a stored one with what was asked of it, and the pointers of its leaves.
 
-
-def _last(plan: _DocumentPlan, filled: Filled, form: Form) -> Filled:
-    return go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
-
-
-def _joined(plan: _DocumentPlan, kept: StoredRecord, filled: Filled | None, job: Job) -> tuple[Record, set[str]]:
-    """Returns a stored record with what was asked of it, and the pointers of its stored leaves.
-
-    Raises NotAccepted if the schema does not allow it.
+    Raises NotAccepted if the schema does not allow the stored record with that.
     """
-    form, fresh, flags = job.compiled.form, None, {*plan.document.flags, *([REFUSED] if plan.facts.refusals else ())}
-    taken = [] if filled is None else kept.taken(filled)
+    form, kept, fresh, taken = job.compiled.form, plan.kept, None, list[str]()
     if filled is not None:
-        places = frozenset(taken)
-        asked = {at: leaf for at, leaf in filled.leaves.items() if not places.isdisjoint(above(at))}
-        filled = _last(plan, replace(filled, leaves=asked), form)
+        if kept is not None:
+            taken = kept.taken(filled)
+            places = frozenset(taken)
+            asked = {at: leaf for at, leaf in filled.leaves.items() if not places.isdisjoint(above(at))}
+            filled = replace(filled, leaves=asked)
+        filled = go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
         fresh = record_of(plan.document, filled, form, plan.facts)
-        flags |= {ALONE} if filled.alone else set()
-    return kept.joined(kept.text(job.compiled, filled, taken), taken, fresh, flags)
+    if kept is not None:
+        flags = {*plan.document.flags, *([REFUSED] if plan.facts.refusals else ())}
+        flags |= {ALONE} if filled is not None and filled.alone else set()
+        return kept.joined(job.compiled, filled, taken, fresh, flags)
+    assert fresh is not None, "a document without a stored record is always asked"
+    return fresh, ()
 
 
 def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = None) -> Outcome | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -83,20 +83,20 @@ class StoredRecord:
         """Returns the pointers of the asked parts that come from a filled record."""
         return taken_places(self.left, filled.value, self.changes, self.frozen)
 
-    def text(self, compiled: CompiledSchema, filled: Filled | None, taken: Sequence[str]) -> str:
-        """Returns the text of the stored record with these parts of a filled one.
+    def joined(
+        self,
+        compiled: CompiledSchema,
+        filled: Filled | None,
+        taken: Sequence[str],
+        fresh: Record | None,
+        flags: set[str],
+    ) -> tuple[Record, set[str]]:
+        """Returns the stored record with these parts of a filled one, and the pointers of the stored leaves.
 
+        `fresh` is the record of the parts that are `taken`, `flags` are those of the document.
         Raises NotAccepted if the schema does not allow it.
         """
-        return compiled.canonical(self.left if filled is None else splice(self.left, filled.value, taken))
-
-    def joined(
-        self, text: str, taken: Collection[str], fresh: Record | None, flags: set[str]
-    ) -> tuple[Record, set[str]]:
-        """Returns the record of this text, with the leaves of both, and the pointers of the stored leaves.
-
-        `fresh` is the record of the parts that were `taken`, `flags` are those of the document.
-        """
+        text = compiled.canonical(self.left if filled is None else splice(self.left, filled.value, taken))
         old, places = self.record, frozenset(taken)
         value = old.value
 
