@@ -24,7 +24,7 @@ from bench.static_calls import Class, Function, calls, member, named
 STARTS = {
     "a batch into the store": ("cinnabar.extraction.run.stored_run", "Run", "commit_batch"),
     "a correction": ("cinnabar.extraction.corrections.corrector", "Corrector", "correct"),
-    "a request": ("cinnabar.engine.engine", "Engine", "fill"),
+    "a request": ("cinnabar.engine.fill.engine", "Engine", "fill"),
 }
 NEAR = 5
 #: A call is named if it brings this share of a walk's stays, and no more than that share of those of the call above.
