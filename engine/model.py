@@ -1,6 +1,5 @@
-"""The protocol of a model: it encodes a passage once, finds the rows, then scores the canvas at each step.
-
-The canvas of a batch: its slots with the committed values.
+"""The protocol of a model: it encodes a passage once, finds the rows, then scores at each step the canvas, the slots of
+a batch with the committed values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""The requests of the engine and its results: exactly one result for each request.
-
-The protocols of a filler: the engine, or a model behind a server; and what fillers over an engine share.
+"""Requests, their results, exactly one for each, and the protocols of what fills them: the engine, or a model behind a
+server.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""The levels of effort: the number of denoising steps and the thresholds of commitment.
+"""The levels of effort (denoising steps, thresholds of commitment), and the precision of matrix products.
 
-The precision of a model's matrix products: a setting, and a part of every record's key.
-
-The environment variable `CINNABAR_PRECISION` sets it. `int8`, the default of the reader, computes in integers
-(engine/models/int8_matmul.py) where the processor has fast and exact products of these, and in float32 elsewhere.
-The two agree to .0002 of the encoder's states, so both have the same records and the same key. bfloat16 is as fast on a
-processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values differ), but on a processor with AMX it was slower
-and lost .023 of F1 on data/samples and .04 on unseen kinds of documents. The loss comes from the encoder's states: with
-pointers and scores in float32 as many values change. Language models have float32 unless another precision is asked
-for, or their folder states one (`"precision"` in config.json). In `int8` their matrices are rounded to 8 bits with a
-scale for each output, which changes values, on every machine alike.
+The precision is a part of every record's key. The environment variable `CINNABAR_PRECISION` sets it. `int8`, the
+default of the reader, computes in integers (engine/models/int8_matmul.py) where the processor has fast and exact
+products of these, and in float32 elsewhere. The two agree to .0002 of the encoder's states, so both have the same
+records and the same key. bfloat16 is as fast on a processor with AVX512-BF16 (11 sets, 171 documents, 6 of 2,846 values
+differ), but on a processor with AMX it was slower and lost .023 of F1 on data/samples and .04 on unseen kinds of
+documents. The loss comes from the encoder's states: with pointers and scores in float32 as many values change. Language
+models have float32 unless another precision is asked for, or their folder states one (`"precision"` in config.json). In
+`int8` their matrices are rounded to 8 bits with a scale for each output, which changes values, on every machine alike.
 """
 
 from __future__ import annotations

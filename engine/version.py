@@ -1,10 +1,9 @@
-"""The versions of the parts of the code that decide values.
+"""The versions of the parts of the code that decide values, and the fingerprints made of them, known before anything is
+loaded.
 
 A record's key holds the versions of the parts that read it, so that "run it again" makes exactly those records anew
 whose rules have changed. Whoever changes what a part reads raises its number by hand; a test fails if the predictions
 of the samples change and no number did (tests/data/test_predictions.py).
-
-What a record's key says of the engine; known before anything is loaded.
 """
 
 from __future__ import annotations

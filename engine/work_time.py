@@ -1,16 +1,8 @@
-"""A limit on the seconds that a model works on a request, and the end of one that nobody waits for.
+"""A model's time: how long it may work on a request, how long its stages took, and the share of the work that is done.
 
-Models look at both between two passes.
-
-The seconds are those of the thread on its processor. Waiting for other programs does not count, so that a busy machine
-quarantines no document.
-
-The seconds after which a request is answered with what a model has until then. They are those of the clock on the wall,
-for somebody waits.
-
-The seconds that the stages of an engine take.
-
-The share of the work at hand that a model has done, for whoever waits for it; models tell it between two passes.
+Models look at limits between two passes. Work counts in seconds of the thread on its processor: waiting for other
+programs does not, so that a busy machine quarantines no document. An answer that somebody waits for is due by the clock
+on the wall.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, Final
 
 #: Stands for a part that a value does not have.
@@ -80,6 +80,13 @@ def above(pointer: str) -> Iterator[str]:
     """The pointers of this place and of all places above it, from the root on."""
     yield from (pointer[:at] for at, letter in enumerate(pointer) if letter == "/")
     yield pointer
+
+
+def innermost(pointer: str, places: Container[str]) -> str:
+    """The innermost of these places, but the root, that this one lies in or is; "" if it lies in none."""
+    while pointer and pointer not in places:
+        pointer = pointer.rpartition("/")[0]
+    return pointer
 
 
 def template_of(pointer: str, value: Any) -> str:

@@ -18,6 +18,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question, form_questi
 from cinnabar.engine.readings.stems import NAME_NEAR, NAME_STEM, stems
 from cinnabar.engine.request import Leaf
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import innermost
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The most characters between words that belong together, and the most characters of a document that are searched.
@@ -54,9 +55,7 @@ def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> 
 
 def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int) -> tuple[int, int]:
     """Returns the characters of the innermost row around a leaf: from its anchor to that of the next row."""
-    while pointer and pointer not in rows:
-        pointer = pointer.rpartition("/")[0]
-    if not pointer:
+    if not (pointer := innermost(pointer, rows)):
         return 0, min(length, FARTHEST)
     array, _, index = pointer.rpartition("/")
     start = rows[pointer][0]

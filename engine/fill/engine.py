@@ -1,10 +1,8 @@
-"""The engine: it fills forms from passages and returns whole, valid records.
+"""The engine packs requests into batches, fills their forms from passages, and returns a whole, valid record for each,
+even if others fail.
 
-Tells how a form is filled: after each step the record, the values that were committed, and those open again.
-
-A fill that nobody watches makes none of this.
-
-Packs requests into batches and returns exactly one result for each, even if other requests fail.
+Whoever watches a fill is told after each step the record, the values that were committed, and those open again; a fill
+that nobody watches makes none of this.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """One step of a fill: it weighs the model's scores, then commits values and re-opens doubted ones.
 
 `decide` proposes a choice for each slot, `choose` selects the slots to commit now, and `apply` writes them to the batch
-state. Only `apply` changes the state.
-
-Pure functions on tensors that choose which values to commit and which to re-open.
-
-Every decision rounds probabilities to four places first: the last bits of a matrix product vary with the shape of a
-batch, and they must decide nothing. Ties go by kind and place.
+state, which all others only read. Every decision rounds probabilities to four places first: the last bits of a matrix
+product vary with the shape of a batch, and they must decide nothing. Ties go by kind and place.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ the product over the tokens that carry it, because the value is right only if al
 the others have a posterior near one, so a long value loses little. Tokens that the schema forces say nothing and do
 not count. A place that is left out was decided by the tokens that stand there instead: those of the next name, or of
 the closing brace.
-
-The places of a record's values in the text that a language model wrote.
 """
 
 from __future__ import annotations

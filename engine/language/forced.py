@@ -1,10 +1,8 @@
-"""The text that a record must go on with: written without a pass of the model.
+"""The text that a record must go on with: written without a pass of the model, and spelled as the tokenizer would.
 
-Spells forced text in one way: as the tokenizer itself would.
-
-A graph allows every tokenisation of a record. Where only one text can follow, such as the name of a field, all but
-the tokenizer's own tokenisation are noise: a model has hardly seen the others, and its share of the right one is
-split among them. A trained small model (60 pages, effort medium) read .89 of the values in 10.6 passes when names were
+A graph allows every tokenisation of a record. Where only one text can follow, such as the name of a field, all but the
+tokenizer's own tokenisation are noise: a model has hardly seen the others, and its share of the right one is split
+among them. A trained small model (60 pages, effort medium) read .89 of the values in 10.6 passes when names were
 spelled in any way and anew in each block, and .95 in 9.6 passes when they were spelled as in its training.
 """
 

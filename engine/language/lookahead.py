@@ -1,6 +1,4 @@
-"""Posterior and witness of the positions of a block under the graph of a record.
-
-Posterior and witness of the positions of a block of free text.
+"""Posterior and witness of the positions of a block, under the graph of a record or of free text.
 
 The likeliest text as a whole is nearly always the shortest one: each further token that the model is not sure of makes
 a text less likely, and the end costs one token only. So the tokens of a free text are chosen one by one, from left to

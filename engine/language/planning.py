@@ -1,10 +1,8 @@
 """Plans the decoding of requests: the prompt, the graph of what is left to fill, the budget, and the judge.
 
-The part of a form that is left to fill when some of its values are frozen.
-
-A language model writes a record from left to right, and every value costs it passes. So it is asked for the record of
-a smaller form without the frozen places; the frozen values stand in its prompt. Documents with the same open fields
-share one graph, whatever their frozen values are. Afterwards the frozen values join the answer, byte for byte.
+A language model writes a record from left to right, and every value costs it passes. So it is asked for the record of a
+smaller form without the frozen places; the frozen values stand in its prompt. Documents with the same open fields share
+one graph, whatever their frozen values are. Afterwards the frozen values join the answer, byte for byte.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""Which model is meant, and what a record's key says of it, without loading it: this file needs no torch.
+"""Which model is meant by what somebody gave, and how a record's key and another machine name it; needs no torch.
 
-A model as bytes, for a machine that does not have its folder.
-
-The shipped model goes by name, because every installation has it. Any other model goes as its folder together with
-the folders of its bases, except the shipped one. This file needs no torch.
-
-Names what somebody gave in place of a model's folder, with the way to a model that can be used.
+The shipped model goes by name, because every installation has it. Any other model goes as its folder together with the
+folders of its bases, except the shipped one.
 """
 
 from __future__ import annotations

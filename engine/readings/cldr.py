@@ -1,11 +1,9 @@
-"""Reads the files of `engine/readings/names/`: names in all languages of CLDR, made by scripts/cldr_names.py.
+"""Reads names in all languages of CLDR from `engine/readings/names/` (scripts/cldr_names.py), and marks those of months
+and weekdays in a text.
 
-The keys by which names are compared: without case, then also without accents.
-
-Marks the names of months and weekdays in all languages of CLDR in a text, for the pattern of dates.
-
-One search finds the names and overwrites each with the letter of its class, as often as the name is long. So the
-pattern of dates has one letter in place of thousands of names, and places in the marked text equal places in the text.
+Names are compared without case, then also without accents. One search finds those of months and weekdays and overwrites
+each with the letter of its class, as often as the name is long. So the pattern of dates has one letter in place of
+thousands of names, and places in the marked text equal places in the text.
 """
 
 from __future__ import annotations

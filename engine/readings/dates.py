@@ -1,6 +1,5 @@
-"""Reads dates as people write them into ISO 8601 calendar dates.
-
-Reads durations in words and digits as number and unit, as ISO 8601 durations and as minutes.
+"""Reads dates as people write them into ISO 8601 calendar dates, and durations in words and digits as number and unit,
+as ISO 8601 durations and as minutes.
 """
 
 from __future__ import annotations

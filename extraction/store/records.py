@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from cinnabar.schemas.automata.strings import shared_value
+from cinnabar.schemas.pointers import innermost
 
 if TYPE_CHECKING:
     from cinnabar.engine.request import Origin
@@ -112,9 +113,7 @@ class Record:
 
     def row_confidence(self, pointer: str) -> float | None:
         """Returns the probability of the innermost row around this leaf, None if there is no row."""
-        while pointer and pointer not in self.rows:
-            pointer = pointer.rpartition("/")[0]
-        return self.rows.get(pointer)
+        return self.rows.get(innermost(pointer, self.rows))
 
     def below(self, least: float) -> list[tuple[str, float]]:
         """Returns the leaves, rows and lists below this confidence, with their confidence, the lowest first."""

@@ -1,6 +1,5 @@
-"""Keys and values of the positions that a language model has read, in pages of a bounded pool.
-
-The pages of a cache as numbers: which are free, which ones rows share, and which hold prefixes of before.
+"""Keys and values of the positions that a language model has read, in pages of a bounded pool: which ones are free,
+which ones rows share, and which hold prefixes of before.
 """
 
 from __future__ import annotations

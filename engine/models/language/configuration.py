@@ -1,6 +1,6 @@
 """Reads the JSON files of a checkpoint's folder, with errors that name the file and the key; needs no torch.
 
-The content of tokenizer.json made from vocab.json and merges.txt, which some folders have in its place.
+Where a folder has no tokenizer.json, its content is made from vocab.json and merges.txt.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.version import values_version
 from cinnabar.errors import ModelError
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.pointers import innermost
 
 #: The most confidence of a list below the last level of a recursive schema, of which nothing is read.
 UNREAD_LIST = 0.3
@@ -74,7 +75,7 @@ class Calibration:
         leaves = dict(filled.leaves)
         for pointer, own in signs.leaves.items():
             leaf = leaves[pointer]
-            anchor, _ = filled.rows.get(_row_around(pointer, filled.rows), (-1, 0.0))
+            anchor, _ = filled.rows.get(innermost(pointer, filled.rows), (-1, 0.0))
             match = filled.matches.get(anchor, {}).get(leaf.slot, 1.0)
             if leaf.origin == "absent":
                 sure = min(self.absences.confidence(own), match)
@@ -119,7 +120,7 @@ def features_of(form: Form, passage: Passage, filled: Filled) -> RecordFeatures:
     asked = {pointer: leaf for pointer, leaf in filled.leaves.items() if leaf.origin != "known"}
     form = pointed_at(form)
     questions = form_questions(form).slots
-    row_of = {pointer: _row_around(pointer, filled.rows) for pointer in asked}
+    row_of = {pointer: innermost(pointer, filled.rows) for pointer in asked}
     spans = Counter(span for leaf in asked.values() if leaf.origin != "chosen" for span in set(leaf.spans))
     whole = _whole(list(asked.values()), len(passage.text))
     begun = beginnings(passage.text)
@@ -172,15 +173,6 @@ def _whole(leaves: list[Leaf], characters: int) -> ConfidenceFeatures:
 
 def _mean(numbers: list[float]) -> float:
     return sum(numbers) / len(numbers) if numbers else -2.0
-
-
-def _row_around(pointer: str, rows: Mapping[str, tuple[int, float]]) -> str:
-    """Returns the innermost row that a leaf lies in, or "" if it lies in none."""
-    while pointer:
-        if pointer in rows:
-            return pointer
-        pointer = pointer.rpartition("/")[0]
-    return ""
 
 
 def _label_before(label: str, passage: Passage, leaf: Leaf) -> float:

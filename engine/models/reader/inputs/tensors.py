@@ -1,7 +1,4 @@
-"""The network's inputs as tensors: the windows of pages, questions, and the slots to be filled.
-
-Windows: overlapping parts of a passage that the encoder can read.
-"""
+"""The network's inputs as tensors: windows, which overlap on a page, questions, and the slots to be filled."""
 
 from __future__ import annotations
 

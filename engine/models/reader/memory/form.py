@@ -1,7 +1,4 @@
-"""The encoded questions of a form, shared by all documents.
-
-What is asked of one passage: the slots of a form, on a canvas.
-"""
+"""The encoded questions of a form, shared by all documents, and what of them is asked of one passage, on a canvas."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The model's memory of a passage that it has read.
 
-The states of a long list's windows, each encoded when it is first looked at: its rows are read by cell.
+The rows of a long list are read by cell, so each of its windows is encoded when it is first looked at.
 """
 
 from __future__ import annotations
