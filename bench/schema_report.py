@@ -19,7 +19,8 @@ from pathlib import Path
 
 from tests.support.random_model import SteeredModel, request
 from tests.support.random_scores import records_at_random
-from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, refusals
+from tests.support.second_judge import independent
+from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, objections, refusals
 
 from bench.recording import Row, record
 from bench.schema_suites import Case, groups, real, references, spread, traps

@@ -61,14 +61,13 @@ class Refusal(Enum):
         "more than {most} objects and lists within one another",
         "nest fewer, or put inner schemas under $defs and refer to them",
     )
-    NESTED_CHOICE = RefusalText(_CHOICES, "expected a value with fewer levels", "describe the levels as schemas")
     NESTED_SHAPES = RefusalText((), "it is nested within too many others", "flatten the schema")
     DEMANDS = RefusalText(
         (), "there are more than {most:,} parts up to here that cannot be left out", "demand fewer values at once"
     )
     WAYS = RefusalText(
-        ("unevaluatedProperties", "unevaluatedItems"),
-        "more than {most:,} ways lead through the keywords beside it",
+        (),
+        "more than {most:,} ways lead through it at one value",
         "describe the parts once, without alternatives that lead to the same ones",
     )
 

@@ -127,7 +127,7 @@ def record_of(
     if violation is not None:
         other = _otherwise(form, layout, values, offset, writer)
         if other is None:
-            return [f"{violation.pointer or '/'}: expected {violation.expected}, got {violation.got}"]
+            return [str(violation)]
         writer = other
     return Filled(
         id=request.id,

@@ -56,7 +56,7 @@ class CompiledSchema:
         text = fit(self.form, value)
         violation = self.judge.violation(parse(text))
         if violation is not None:
-            raise NotAccepted(violation.pointer, violation.expected, violation.got)
+            raise NotAccepted(violation.pointer, violation.message)
         return text
 
     def minimal(self) -> str:

@@ -58,6 +58,10 @@ def _accepts(key: Slot, name: str) -> bool:
         return False
 
 
+def _misfit(pointer: str, expected: str, got: str) -> NotAccepted:
+    return NotAccepted(pointer, f"expected {expected}, got {got[:80]}")
+
+
 def _holds(node: Node, value: Any) -> bool:
     try:
         _text(node, value, "")
@@ -77,13 +81,13 @@ def _text(node: Node, value: Any, pointer: str) -> str:
     if isinstance(node, ChoiceNode):
         return _choice(node, value, pointer)
     if isinstance(value, (dict, list, tuple)):
-        raise NotAccepted(pointer, _one(node.kind), repr(value))
+        raise _misfit(pointer, _one(node.kind), repr(value))
     try:
         text = scalar_text(value)
     except ValueError as problem:
-        raise NotAccepted(pointer, str(problem), repr(value)) from None
+        raise _misfit(pointer, str(problem), repr(value)) from None
     if not node.accepts(text.encode()):
-        raise NotAccepted(pointer, f"{_one(node.format or node.kind)} that the schema allows", text)
+        raise _misfit(pointer, f"{_one(node.format or node.kind)} that the schema allows", text)
     return text
 
 
@@ -102,14 +106,14 @@ def _choice(node: ChoiceNode, value: Any, pointer: str) -> str:
 
 def _array(node: ArrayNode, value: Any, pointer: str) -> str:
     if not isinstance(value, (list, tuple)):
-        raise NotAccepted(pointer, "an array", repr(value))
+        raise _misfit(pointer, "an array", repr(value))
     fixed = len(node.prefix)
     most = node.max_items
     if node.item is None:
         most = fixed if most is None else min(most, fixed)
     if len(value) < node.min_items or (most is not None and len(value) > most):
         wanted = f"{node.min_items} to {'more' if most is None else most} items"
-        raise NotAccepted(pointer, wanted, f"{len(value)} items")
+        raise _misfit(pointer, wanted, f"{len(value)} items")
     parts = []
     for at, one in enumerate(value):
         part = node.prefix[at] if at < fixed else node.item
@@ -120,7 +124,7 @@ def _array(node: ArrayNode, value: Any, pointer: str) -> str:
 
 def _object(node: ObjectNode, value: Any, pointer: str) -> str:
     if not isinstance(value, Mapping):
-        raise NotAccepted(pointer, "an object", repr(value))
+        raise _misfit(pointer, "an object", repr(value))
     parts, declared = [], set()
     for place in node.properties:
         declared.add(place.name)
@@ -128,21 +132,21 @@ def _object(node: ObjectNode, value: Any, pointer: str) -> str:
         if place.name in value:
             parts.append(f"{scalar_text(place.name)}:{_text(place.node, value[place.name], below)}")
         elif place.required:
-            raise NotAccepted(below, "a value, because it is required", "none")
+            raise _misfit(below, "a value, because it is required", "none")
     groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
     for name in value:
         if name in declared:
             continue
         held = group_of(node, name, value[name])
         if held is None:
-            raise NotAccepted(f"{pointer}/{escape(name)}", "no undeclared property", repr(value[name]))
+            raise _misfit(f"{pointer}/{escape(name)}", "no undeclared property", repr(value[name]))
         groups[held.index].append(name)
     for rest in node.rest:
         assert rest.key is not None and rest.item is not None
         names = groups[rest.index]
         if len(names) < rest.min_items or (rest.max_items is not None and len(names) > rest.max_items):
             wanted = "as many properties as the schema allows"
-            raise NotAccepted(pointer, wanted, f"{len(value)} properties")
+            raise _misfit(pointer, wanted, f"{len(value)} properties")
         for name in names:
             below = f"{pointer}/{escape(name)}"
             parts.append(f"{_text(rest.key, name, below)}:{_text(rest.item, value[name], below)}")

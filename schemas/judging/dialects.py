@@ -31,6 +31,13 @@ class Dialect(IntEnum):
         """Whether the keywords beside a `$ref` are ignored."""
         return self <= Dialect.DRAFT_7
 
+    @property
+    def meta_schema(self) -> str:
+        """The URI of the meta-schema."""
+        if self <= Dialect.DRAFT_7:
+            return f"http://json-schema.org/draft-0{self.value}/schema#"
+        return f"https://json-schema.org/draft/{'2019-09' if self is Dialect.DRAFT_2019_09 else '2020-12'}/schema"
+
 
 DEFAULT = Dialect.OPENAPI
 """The draft of a schema without `$schema`; `nullable` cannot mean anything else there."""

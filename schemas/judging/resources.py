@@ -19,7 +19,7 @@ from cinnabar.schemas.refusals import Refusal, refused
 
 # Keywords that hold one schema, a list of schemas, or schemas by name. An older draft knows fewer; a keyword that
 # only a later draft knows then holds schemas that nobody refers to.
-_ONE = (
+ONE = (
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -34,6 +34,7 @@ _ONE = (
     "unevaluatedProperties",
 )
 LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 RECURSIVE = ""
 """The name of `$recursiveAnchor` of 2019-09 among the dynamic anchors; theirs are longer."""
 
@@ -178,7 +179,7 @@ class Documents:
     def first_unresolved(self) -> UnsupportedSchema | None:
         """The error of the first reference that leads nowhere, in any part; None if all references resolve."""
         for place in self.subschemas():
-            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            for keyword in REFERENCES:
                 if isinstance(place.value.get(keyword), str):
                     try:
                         self.resolve(place.value[keyword], place, keyword)
@@ -247,11 +248,11 @@ def _dialect_of(root: Place) -> Dialect:
 
 def _subschemas(place: Place) -> Iterator[Place]:
     schema = place.value
-    for keyword in schema.keys() & {*_ONE, *LISTS, *MAPS}:
+    for keyword in schema.keys() & {*ONE, *LISTS, *MAPS}:
         value, below = schema[keyword], place.child(keyword)
         if isinstance(value, dict) and keyword in MAPS:
             yield from (below.child(name) for name in value)
-        elif isinstance(value, dict) and keyword in _ONE:
+        elif isinstance(value, dict) and keyword in ONE:
             yield below
         elif isinstance(value, list) and keyword in LISTS:
             yield from (below.child(str(i)) for i in range(len(value)))

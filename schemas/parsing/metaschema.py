@@ -10,17 +10,9 @@ from typing import Any
 import jsonschema_rs
 
 from cinnabar.errors import SchemaError
-from cinnabar.schemas.judging.dialects import Dialect, dialect_named
+from cinnabar.schemas.judging.dialects import dialect_named
 from cinnabar.schemas.parsing.texts import check_limits, schema_text
 from cinnabar.schemas.pointers import pointer_of
-
-META_SCHEMAS = {
-    Dialect.DRAFT_4: "http://json-schema.org/draft-04/schema#",
-    Dialect.DRAFT_6: "http://json-schema.org/draft-06/schema#",
-    Dialect.DRAFT_7: "http://json-schema.org/draft-07/schema#",
-    Dialect.DRAFT_2019_09: "https://json-schema.org/draft/2019-09/schema",
-    Dialect.DRAFT_2020_12: "https://json-schema.org/draft/2020-12/schema",
-}
 
 
 def check_schema(
@@ -37,7 +29,7 @@ def check_schema(
         if dialect is None:
             wanted = "the meta-schema of a draft of JSON Schema from 4 to 2020-12"
             raise SchemaError(f"{name}: /$schema: expected {wanted}, got {schema['$schema']:.80}")
-        schema = {**schema, "$schema": META_SCHEMAS[dialect]}
+        schema = {**schema, "$schema": dialect.meta_schema}
     try:
         jsonschema_rs.meta.validate(schema)
     except jsonschema_rs.ValidationError as problem:

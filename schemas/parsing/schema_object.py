@@ -14,7 +14,6 @@ from typing import Any
 
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.automata.strings import json_text
-from cinnabar.schemas.judging.checks import TYPES as KINDS_OF
 from cinnabar.schemas.judging.dialects import Entry, modern
 from cinnabar.schemas.judging.resources import Documents, Place
 from cinnabar.schemas.keywords import DECIMALS, PAGES, page_ranges_of
@@ -269,9 +268,8 @@ class NamedTypes:
 
 def _type_of(value: Any) -> str:
     """The JSON type of a value; `number` for all numbers."""
-    if isinstance(value, bool):
-        return "boolean"
-    return next((kind for kind in reversed(TYPES) if isinstance(value, KINDS_OF[kind])), "null")
+    others = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
+    return others.get(type(value), "number")
 
 
 def common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:

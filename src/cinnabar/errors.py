@@ -171,9 +171,9 @@ class NoValue(UnsupportedSchema):
 class NotAccepted(CinnabarError, ValueError):
     """A value that its schema does not allow; `pointer` (RFC 6901) is the place of the value in the record."""
 
-    def __init__(self, pointer: str, expected: str, got: str) -> None:
+    def __init__(self, pointer: str, why: str) -> None:
         self.pointer = pointer
-        super().__init__(f"{pointer or '/'}: expected {expected}, got {got[:80]}")
+        super().__init__(f"{pointer or '/'}: {why}")
 
 
 class NotStored(CinnabarError, ValueError):

@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import jsonschema_rs
 from tests.support.random_model import RandomModel, held, request
+from tests.support.second_judge import Judge
 
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.fill.layout import lay_out
 from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
-from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, EcmaPattern, translate
 from cinnabar.schemas import CompiledSchema
-from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form
 
 EFFORTS = ("instant", "low", "medium", "high")
-
-Judge = Callable[[str], bool]
-
-
-def independent(schema: Any) -> Judge | None:
-    """Another validator's verdict on texts; None where it cannot read the schema."""
-    named = isinstance(schema, dict) and "$schema" in schema
-    try:
-        validator = jsonschema_rs.validator_for(
-            translate(schema, not named)[0], validate_formats=True, keywords={ECMA_PATTERN: EcmaPattern}
-        )
-    except ValueError:
-        return None
-
-    def judge(text: str) -> bool:
-        try:
-            return bool(validator.is_valid(parse(text)))
-        except ValueError:  # no JSON, or a repeated key
-            return False
-
-    return judge
 
 
 def fill_at_random(

@@ -8,7 +8,8 @@ import pytest
 from tests.support.cases import each
 from tests.support.random_model import RandomModel, request
 from tests.support.random_schemas import forms
-from tests.support.steps_of_a_fill import EFFORTS, independent
+from tests.support.second_judge import independent
+from tests.support.steps_of_a_fill import EFFORTS
 
 from cinnabar.engine.fill.engine import Engine, FormState
 from cinnabar.engine.request import Filled

@@ -9,7 +9,8 @@ import pytest
 from tests.support.effort import first
 from tests.support.random_model import RandomModel, SteeredModel, request
 from tests.support.random_schemas import forms, random_schema, writable
-from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, independent, objections, present
+from tests.support.second_judge import independent
+from tests.support.steps_of_a_fill import EFFORTS, fill_at_random, in_the_forms_way, objections, present
 
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled

@@ -13,7 +13,8 @@ from tests.support.effort import first
 from tests.support.random_schemas import forms
 from tests.support.random_scores import SCALES, decoder_of, random_script, records_at_random, sure_script, task_of
 from tests.support.scripted_decoder import Said, ScriptedDecoder
-from tests.support.steps_of_a_fill import EFFORTS, independent, refusals
+from tests.support.second_judge import independent
+from tests.support.steps_of_a_fill import EFFORTS, refusals
 from tests.support.tiny_models import BLOCK, TOKENIZER, VOCABULARY
 
 from cinnabar.engine.language.class_scores import TokenClasses

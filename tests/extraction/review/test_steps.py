@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.effort import first
 from tests.support.reading_model import READING
-from tests.support.steps_of_a_fill import independent
+from tests.support.second_judge import independent
 from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.apps.cli.main import run

@@ -89,7 +89,7 @@ def test_a_record_is_found_where_keywords_go_together(schema: dict[str, Any], ex
         ({"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3}, "/uniqueItems"),
         (
             {"type": "array", "items": NUMBER, "contains": NUMBER, "minItems": 3, "maxContains": 2},
-            "/contains",
+            "/maxContains",
         ),
         ({"type": "object", "minProperties": 1, "additionalProperties": False}, "/minProperties"),
         ({**ABC, "required": ["a"], "dependentSchemas": {"a": False}}, "/dependentSchemas"),

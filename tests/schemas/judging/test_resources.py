@@ -51,8 +51,12 @@ def test_a_reference_that_is_no_text_is_an_error_of_the_schema() -> None:
         judge_of({"$ref": 1})
 
 
-def test_a_reference_that_nobody_uses_is_not_followed() -> None:
-    assert judge_of({"$defs": {"a": {"$ref": "https://example.org/s"}}, "type": "string"}).accepts("a")
+def test_a_reference_that_nobody_uses_may_lead_nowhere_but_not_elsewhere() -> None:
+    assert judge_of({"$defs": {"a": {"$ref": "#/$defs/b"}}, "type": "string"}).accepts("a")
+    unused = {"properties": {"a/b": {"items": {"$ref": "https://example.org/s"}}}}
+    with pytest.raises(UnsupportedSchema, match="nothing is fetched") as caught:
+        judge_of({"$defs": {"fine": {"$ref": "#"}, "unused": unused}})
+    assert caught.value.pointer == "/$defs/unused/properties/a~1b/items/$ref"
 
 
 def test_a_pointer_may_go_through_an_embedded_schema_and_an_unknown_keyword() -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import each
 
-from cinnabar.errors import SchemaError, UnsupportedSchema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.judging import judge_of
-from cinnabar.schemas.judging.checks import frozen, is_whole
 
 numbers = st.one_of(
     st.integers(-(10**6), 10**6),
@@ -44,7 +41,6 @@ numbers = st.one_of(
     ],
 )
 def test_values_are_equal_as_the_standard_says(one: str, other: str, same: bool) -> None:
-    assert (frozen(parse(one)) == frozen(parse(other))) is same
     assert judge_of({"const": parse(one)}).accepts(parse(other)) is same
     assert judge_of({"enum": [parse(one)]}).accepts(parse(other)) is same
     assert judge_of({"uniqueItems": True}).accepts([parse(one), parse(other)]) is not same
@@ -73,7 +69,7 @@ def test_bounds_are_exact(value: int | Decimal, bound: int | Decimal) -> None:
 
 @given(numbers)
 def test_integers_have_no_fraction(value: int | Decimal) -> None:
-    assert is_whole(value) == (Fraction(value).denominator == 1)
+    assert judge_of({"type": "integer"}).accepts(value) == (Fraction(value).denominator == 1)
 
 
 @pytest.mark.timeout(5)
@@ -106,48 +102,3 @@ def test_texts_that_json_readers_disagree_on_have_no_value(text: str) -> None:
 
 def test_a_pair_of_surrogates_is_one_code_point() -> None:
     assert judge_of({"maxLength": 1}).accepts(parse('"\\ud83d\\ude00"'))
-
-
-@each(
-    "schema, pointer",
-    [
-        ({"type": "text"}, "/type"),
-        ({"minLength": -1}, "/minLength"),
-        ({"maxItems": 1.5}, "/maxItems"),
-        ({"multipleOf": 0}, "/multipleOf"),
-        ({"minimum": "1"}, "/minimum"),
-        ({"minimum": float("inf")}, "/minimum"),
-        ({"const": float("nan")}, "/const"),
-        ({"required": "a"}, "/required"),
-        ({"enum": 1}, "/enum"),
-        ({"uniqueItems": 1}, "/uniqueItems"),
-        ({"pattern": 1}, "/pattern"),
-        ({"format": 1}, "/format"),
-        ({"properties": {"a": 1}}, "/properties/a"),
-        ({"properties": []}, "/properties"),
-        ({"patternProperties": []}, "/patternProperties"),
-        ({"dependentRequired": {"a": "b"}}, "/dependentRequired/a"),
-        ({"items": [{}]}, "/items"),
-        ({"allOf": {}}, "/allOf"),
-        ({"not": 1}, "/not"),
-    ],
-)
-def test_a_keyword_with_a_broken_value_is_an_error_of_the_schema(
-    schema: dict[str, Any], pointer: str
-) -> None:
-    with pytest.raises(SchemaError, match=f"^{pointer}: expected"):
-        judge_of(schema)
-
-
-@pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
-def test_a_pattern_that_cannot_be_read_is_refused_by_its_pointer(keyword: str) -> None:
-    value: Any = "a(" if keyword == "pattern" else {"a(": {}}
-    with pytest.raises(UnsupportedSchema) as caught:
-        judge_of({"items": {keyword: value}})
-    assert caught.value.pointer.startswith(f"/items/{keyword}")
-    assert caught.value.keyword == keyword
-
-
-def test_python_objects_that_are_no_json_are_an_error() -> None:
-    with pytest.raises(ValueError, match="expected parsed JSON, got tuple"):
-        judge_of({"type": "array"}).accepts((1, 2))

@@ -1,23 +1,17 @@
-"""Translation: patterns reach the independent validator with the meaning that ECMA-262 gives them."""
+"""Translation: patterns reach jsonschema-rs with the meaning that ECMA-262 gives them."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import jsonschema_rs
 import pytest
 from tests.support.cases import each
 
-from cinnabar.errors import SchemaError
-from cinnabar.extraction.filling.records.validation import ECMA_PATTERN, Validator, rewritten, rust_pattern, translate
-from cinnabar.schemas.compiling.loading import SchemaSource
+from cinnabar.errors import UnsupportedSchema
+from cinnabar.schemas.judging import judge_of
+from cinnabar.schemas.judging.translation import ECMA_PATTERN, rewritten, rust_pattern, translate
 from cinnabar.schemas.regex.patterns import pattern_matches
-
-
-def gate(schema: Any) -> Validator:
-    return Validator(SchemaSource("mine", schema, None, "0"))
-
 
 #: Pattern, strings that have a match, strings that have none.
 READ_IN_TWO_WAYS = [
@@ -47,18 +41,18 @@ READ_IN_TWO_WAYS = [
 
 @each("pattern, found, missed", READ_IN_TWO_WAYS)
 def test_a_pattern_means_what_ecma_262_says(pattern: str, found: list[str], missed: list[str]) -> None:
-    direct, denied = gate({"pattern": pattern}), gate({"not": {"pattern": pattern}})
+    direct, denied = judge_of({"pattern": pattern}), judge_of({"not": {"pattern": pattern}})
     for text, wanted in ((text, text in found) for text in (*found, *missed)):
-        assert (direct.check(json.dumps(text)) == []) is wanted, text
-        assert (denied.check(json.dumps(text)) == []) is not wanted, text
+        assert direct.accepts(text) is wanted, text
+        assert denied.accepts(text) is not wanted, text
         assert pattern_matches(pattern, text) is wanted
-    assert direct.check("1") == []
+    assert direct.accepts(1)
 
 
 @pytest.mark.parametrize("draft", ["draft-04", "draft-06", "draft-07"])
 def test_a_translated_pattern_is_one_under_the_meta_schemas_of_older_drafts(draft: str) -> None:
     schema = {"$schema": f"http://json-schema.org/{draft}/schema#", "pattern": r"^\d.[^]\u{1f600}$"}
-    assert gate(schema).check('"1ab😀"') == [] and gate(schema).check('"1a\\r"')
+    assert judge_of(schema).accepts("1ab😀") and not judge_of(schema).accepts("1a\r")
 
 
 def test_names_by_pattern_are_found_as_ecma_262_says() -> None:
@@ -67,27 +61,30 @@ def test_names_by_pattern_are_found_as_ecma_262_says() -> None:
         "patternProperties": {r"^a\b": number, r"^a(?:\b)": {"maximum": 3}, "^[^]{2}$": {"type": "null"}},
         "additionalProperties": False,
     }
-    assert gate(schema).check('{"a":1,"aé":null,"\\n\\n":null}')
-    assert gate(schema).check('{"a":1,"\\n\\n":null}') == []
-    assert [v.pointer for v in gate(schema).check('{"a":4}')] == ["/a"]
-    assert gate(schema).check('{"ab":1}') and gate(schema).check('{"abc":null}')
+    judge = judge_of(schema)
+    assert not judge.accepts({"a": 1, "aé": None, "\n\n": None})
+    assert judge.accepts({"a": 1, "\n\n": None})
+    assert [one.pointer for one in judge.violations({"a": 4})] == ["/a"]
+    assert not judge.accepts({"ab": 1}) and not judge.accepts({"abc": None})
 
 
 def test_two_patterns_with_one_translation_both_hold() -> None:
     one, other = r"^\x61\b", r"^a\b"
     assert rust_pattern(one) == rust_pattern(other)
     schema = {"patternProperties": {one: {"type": "number"}, other: {"maximum": 3}}}
-    assert gate(schema).check('{"a":"x"}') and gate(schema).check('{"a":4}')
-    assert gate(schema).check('{"a":3}') == []
+    judge = judge_of(schema)
+    assert [judge.accepts({"a": value}) for value in ("x", 4, 3)] == [False, False, True]
 
 
-def test_a_pattern_that_a_reference_names_keeps_its_name() -> None:
+def test_a_reference_may_lead_through_a_pattern() -> None:
     name = r"^a\b".replace("^", "%5E").replace("\\", "%5C")
     schema = {
-        "patternProperties": {r"^a\b": {"type": "number"}},
+        "patternProperties": {r"^a\b": {"type": "number"}, r"^\x61\b": {"maximum": 3}},
         "properties": {"x": {"$ref": f"#/patternProperties/{name}"}},
     }
-    assert gate(schema).check('{"x":"no"}') and gate(schema).check('{"x":1}') == []
+    judge = judge_of(schema)
+    assert not judge.accepts({"x": "no"}) and judge.accepts({"x": 4}) and not judge.accepts({"a": 4})
+    assert judge.accepts({"aé": 3}) and not judge.accepts({"aé": 4})
 
 
 def test_only_keywords_are_translated() -> None:
@@ -96,33 +93,40 @@ def test_only_keywords_are_translated() -> None:
         "enum": [{"pattern": r"\b"}],
         "default": {"pattern": r"\b"},
     }
-    found, patterns = translate(schema, nullable=False)
-    assert list(patterns.values()) == [r"\b"]
+    found, patterns = translate(schema)
+    assert list(patterns.values()) == ["pattern", r"\b"]
     part = found["properties"].pop("p")
     assert part["pattern"] in patterns
     assert found == {**schema, "properties": {"pattern": schema["properties"]["pattern"]}}
 
 
 def test_violations_show_the_schemas_own_pattern() -> None:
-    (wrong,) = gate({"properties": {"a": {"pattern": r"^\bx"}}}).check('{"a":"y"}')
+    (wrong,) = judge_of({"properties": {"a": {"pattern": r"^\bx"}}}).violations({"a": "y"})
     assert (wrong.pointer, wrong.message) == ("/a", r'"y" does not match "^\bx"')
-    (wrong,) = gate({"pattern": r"(?:(?=x))*x"}).check('"y"')
-    assert wrong.message == "'y' does not match '(?:(?=x))*x'"
+    (wrong,) = judge_of({"patternProperties": {r"^a\b": {"maximum": 3}}}).violations({"a": 4})
+    assert (wrong.pointer, wrong.schema_pointer) == ("/a", r"/patternProperties/^a\b/maximum")
+    (wrong,) = judge_of({"pattern": r"(?:(?=x))*x"}).violations("y")
+    assert (wrong.message, wrong.schema_pointer) == ("'y' does not match '(?:(?=x))*x'", "/pattern")
 
 
-def test_an_unreadable_pattern_is_left_to_the_validator() -> None:
-    assert rust_pattern(r"(?i)\b") == r"(?i)\b"
-    for pattern in ("(", "[b-a]", ")"):
-        assert rust_pattern(pattern) == pattern
-        with pytest.raises(SchemaError, match="refused by the validator of records"):
-            gate({"pattern": pattern})
+@pytest.mark.parametrize("pattern", ["(", "[b-a]", ")", r"(?i)\b", "(a)\\1"])
+@pytest.mark.parametrize("keyword", ["pattern", "patternProperties"])
+def test_an_unreadable_pattern_is_refused_by_its_pointer(pattern: str, keyword: str) -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        judge_of({"items": {keyword: pattern if keyword == "pattern" else {pattern: {}}}})
+    assert caught.value.pointer.startswith(f"/items/{keyword}") and caught.value.keyword == keyword
+
+
+def test_names_by_a_pattern_that_jsonschema_rs_cannot_run_are_refused() -> None:
+    with pytest.raises(UnsupportedSchema, match="has no such pattern"):
+        judge_of({"patternProperties": {r"^(?:(?=a)){0,2}[ab]$": {}}})
 
 
 def test_only_patterns_that_the_validator_refuses_use_our_engine() -> None:
     own = [pattern for pattern, _, _ in READ_IN_TWO_WAYS if rust_pattern(pattern) is None]
     assert own == [pattern for pattern, _, _ in READ_IN_TWO_WAYS[-2:]]
     for pattern in own:
-        assert translate({"pattern": pattern}, nullable=False)[0] == {ECMA_PATTERN: pattern}
+        assert translate({"pattern": pattern})[0] == {ECMA_PATTERN: pattern}
         with pytest.raises(ValueError, match="regex"):
             jsonschema_rs.validator_for({"pattern": pattern})
 
@@ -139,5 +143,5 @@ def test_each_subschema_is_translated_once_at_any_depth() -> None:
 @pytest.mark.parametrize("keyword", ["properties", "$defs", "dependencies", "dependentSchemas"])
 def test_a_property_named_like_a_keyword_is_a_schema(keyword: str) -> None:
     schema = {keyword: {"const": {"pattern": r"^\cJ"}, "pattern": {"pattern": r"^\cJ"}}}
-    rust, _ = translate(schema, nullable=False)
+    rust, _ = translate(schema)
     assert rust[keyword]["const"] == rust[keyword]["pattern"] != {"pattern": r"^\cJ"}
