@@ -19,6 +19,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.records.given import told
 from cinnabar.extraction.filling.stages import MergedRecord
 from cinnabar.extraction.filling.tiers import escalate
 from cinnabar.extraction.plan.run_options import RunPlan
@@ -159,11 +160,11 @@ def test_a_backfill_asks_both_models_for_new_fields_alone(
     (folder / "letter.json").write_text(json.dumps(later))
     asked: list[dict[str, str | None]] = []
 
-    def told(merged: Sequence[MergedRecord], *more: Any) -> Any:
-        asked.extend(one.facts.known for one in merged)
+    def noted(merged: Sequence[MergedRecord], *more: Any) -> Any:
+        asked.extend(told(one.given).known for one in merged)
         return escalate(merged, *more)
 
-    monkeypatch.setattr("cinnabar.extraction.filling.pipeline.escalate", told)
+    monkeypatch.setattr("cinnabar.extraction.filling.pipeline.escalate", noted)
     backfill = ["backfill", "--schema", "letter.json", "--out", "tables", "--model", "auto", "--seconds-each", "0.0001"]
     assert run(backfill) == 0
     assert asked and all({"/name", "/total"} == known.keys() for known in asked)
