@@ -26,7 +26,7 @@ VERSIONS: dict[str, int] = {
     "language": 26,
     "remote": 12,
     "parsing": 18,
-    "merging": 25,
+    "merging": 26,
     "routing": 11,
     "plain": 14,
     "pdf": 16,
