@@ -43,7 +43,7 @@ Value = str | int | float | Decimal | bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSpans:
     """The spans [start, end) of a value in a text, in order, and whether one of them prints it as it is."""
 
     spans: tuple[Span, ...] = ()
@@ -63,10 +63,10 @@ class Search:
 
     def __init__(self, text: str, locale: Locale | None = None) -> None:
         self.text, self._known_locale = text, locale
-        self._found: dict[tuple[str, bool | None], Found] = {}
+        self._found: dict[tuple[str, bool | None], FoundSpans] = {}
         self._indices: dict[bool | None, _Index] = {}
 
-    def find(self, value: Value, day_first: bool | None = None) -> Found:
+    def find(self, value: Value, day_first: bool | None = None) -> FoundSpans:
         """Returns the places of a value; booleans and nothing have none.
 
         A number, and a text that spells a date, a time or a duration, is sought among the readings of what looks like
@@ -78,20 +78,20 @@ class Search:
             self._found[key] = self._find(value, day_first)
         return self._found[key]
 
-    def _find(self, value: Value, day_first: bool | None) -> Found:
+    def _find(self, value: Value, day_first: bool | None) -> FoundSpans:
         if value is None or isinstance(value, bool):
-            return Found()
+            return FoundSpans()
         if not isinstance(value, str):
-            return Found(self._numbers(Decimal(str(value)), day_first))
+            return FoundSpans(self._numbers(Decimal(str(value)), day_first))
         kinds = next((kinds for pattern, kinds in _TYPED if pattern.fullmatch(value)), ())
         if spans := self._read(value, day_first, kinds):
             own = fold(value)
-            return Found(spans, any(fold(self.text[start:end]) == own for start, end in spans))
+            return FoundSpans(spans, any(fold(self.text[start:end]) == own for start, end in spans))
         if spans := self.printed(value) or self._named(value):
-            return Found(spans, printed=True)
+            return FoundSpans(spans, printed=True)
         if spans := self._read(value, day_first):
-            return Found(spans)
-        return Found(self._numbers(Decimal(value), day_first) if _NUMBER.fullmatch(value) else ())
+            return FoundSpans(spans)
+        return FoundSpans(self._numbers(Decimal(value), day_first) if _NUMBER.fullmatch(value) else ())
 
     def printed(self, value: str, region: Span | None = None, name: bool = False) -> tuple[Span, ...]:
         """Returns the places of a text, folded (`fold`) and between word boundaries: those that agree to the letter.

@@ -89,7 +89,7 @@ class Judge:
     def _ready(self, schema: Any) -> jsonschema_rs.Validator:
         meta = self._meta_schemas()
         registry = jsonschema_rs.Registry(meta) if meta else None
-        return self._draft(schema, base_uri=_BASE, registry=registry, **options_of(self._draft))
+        return self._draft(schema, base_uri=_BASE, registry=registry, **options_of(self._draft.__name__))
 
     def _meta_schemas(self) -> list[tuple[str, Any]]:
         places = {uri: resource.root for uri, resource in self._documents.resources.items()}
@@ -123,7 +123,7 @@ class Judge:
             self._seekers[uri] = (
                 self._ready(self._sought)
                 if uri == _BASE
-                else self._draft({"$ref": uri}, registry=self._registry, **options_of(self._draft))
+                else self._draft({"$ref": uri}, registry=self._registry, **options_of(self._draft.__name__))
             )
         return self._seekers[uri]
 

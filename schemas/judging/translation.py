@@ -179,8 +179,9 @@ class EcmaPattern:
 
 
 @cache
-def options_of(draft: type[jsonschema_rs.Validator]) -> dict[str, Any]:
-    """Returns the options of a validator of this draft."""
+def options_of(name: str) -> dict[str, Any]:
+    """Returns the options of a validator of the draft with this name in jsonschema-rs, such as Draft7Validator."""
+    draft = getattr(jsonschema_rs, name)
     formats: dict[str, Callable[[str], bool]] = {"regex": partial(is_format, "regex")}
     for name in FORMATS:
         try:
