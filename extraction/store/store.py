@@ -57,13 +57,15 @@ _PROBLEMS = (
     "WITH unread AS (SELECT path, max(run_id) AS run_id, arg_max(code, run_id) AS code,"
     " arg_max(coalesce(detail, ''), run_id) AS detail, arg_max(engine_fingerprint, run_id) AS engine"
     " FROM {outcomes} WHERE schema_fingerprint = ? AND outcome = 'quarantined' AND document IS NULL GROUP BY path),"
-    " read AS (SELECT path, run_id FROM {outcomes}"
-    " WHERE schema_fingerprint = ? AND outcome <> 'skipped' AND document IS NOT NULL)"
+    " seen AS (SELECT path, run_id, outcome <> 'skipped' AND document IS NOT NULL AS read FROM {outcomes}"
+    " WHERE schema_fingerprint = ?)"
     " SELECT path, code, detail FROM unread WHERE engine = ? AND code <> ?"
-    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN read AS r ON r.path = u.path AND r.run_id > u.run_id)"
-    # The files within a path lie between PATH/ and PATH0, because 0 follows the slash.
-    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN read AS r"
-    " ON r.path > u.path || '/' AND r.path < u.path || '0' AND r.run_id > u.run_id)"
+    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN seen AS s ON s.path = u.path AND s.run_id > u.run_id"
+    " AND s.read)"
+    # An archive was opened if a later run has seen files within it, be they done. They lie between PATH/ and PATH0,
+    # because 0 follows the slash.
+    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN seen AS s"
+    " ON s.path > u.path || '/' AND s.path < u.path || '0' AND s.run_id > u.run_id)"
 )
 _ROUTED = (
     f"SELECT DISTINCT document, code IS NOT DISTINCT FROM '{OTHER_KIND}', schema_fingerprint FROM {{outcomes}}"
