@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.held_back_report import read_with, summary_of, unseen_sets
 from cinnabar.apps.cli.console import standard_output, table
-from cinnabar.extraction.filling.asking import SETTINGS, likely_right
+from cinnabar.extraction.filling.escalation import SETTINGS, likely_right
 from cinnabar.extraction.learning.evaluation import leaves_of, score_set, summarise
 from cinnabar.extraction.run.work.labelled_sets import LabelledSet
 

@@ -15,7 +15,6 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
-from cinnabar.extraction.filling.filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
 from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text, outcome_of, to_quarantine
 from cinnabar.extraction.filling.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.filling.recording import ALONE, record_of
@@ -27,6 +26,7 @@ from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
 from cinnabar.extraction.filling.stages import DOUBTED, LAST, READ, STORED, MergedRecord, go_through
 from cinnabar.extraction.filling.tiers import Escalated, Tier, escalate
+from cinnabar.extraction.filling.timed_filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema

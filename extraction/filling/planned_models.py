@@ -16,7 +16,7 @@ from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.remote.ledger import Prices
 from cinnabar.engine.remote.serving import MODELS, RemoteSettings, is_remote
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.asking import best_setting, share_asked
+from cinnabar.extraction.filling.escalation import best_setting, share_asked
 from cinnabar.extraction.filling.model_sources import (
     AUTO,
     READER,

@@ -18,7 +18,7 @@ from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Resul
 from cinnabar.engine.work_time import answer_within, part
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
-from cinnabar.extraction.filling.asking import likely_right
+from cinnabar.extraction.filling.escalation import likely_right
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.records.given import Given, Told, put, told
 from cinnabar.extraction.filling.records.list_evidence import (

@@ -46,7 +46,7 @@ from cinnabar.engine.models.reader.scoring.rows import (
     with_alike,
 )
 from cinnabar.engine.models.reader.scoring.spans import Answers, WindowScores
-from cinnabar.engine.models.reader.tables.columns import ListFields
+from cinnabar.engine.models.reader.tables.column_signs import ListFields
 from cinnabar.engine.models.reader.tables.joined import group_rows, named_rows
 from cinnabar.engine.models.reader.tables.lists import (
     drop_taken_words,

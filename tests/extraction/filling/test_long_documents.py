@@ -13,7 +13,7 @@ from tests.support.told_progress import Told
 
 from cinnabar.engine.request import Passage
 from cinnabar.engine.work_time import check_time
-from cinnabar.extraction.filling import batch_reader, filling, pipeline
+from cinnabar.extraction.filling import batch_reader, pipeline, timed_filling
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
@@ -43,7 +43,7 @@ def source(model: ReadingModel | None = None) -> ModelSource:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Seven documents; b is longer than d, and both are long."""
-    monkeypatch.setattr(filling, "LONG_DOCUMENT", 50)
+    monkeypatch.setattr(timed_filling, "LONG_DOCUMENT", 50)
     monkeypatch.setattr(pipeline, "LONG_DOCUMENT", 50)
     docs = tmp_path / "docs"
     docs.mkdir()
@@ -69,7 +69,7 @@ def test_records_are_the_same_whether_a_document_counts_as_long(
         return [*query(out, "select document, record_json from records").rows, *fields]
 
     long = rows(tmp_path / "long")
-    monkeypatch.setattr(filling, "LONG_DOCUMENT", 1000)
+    monkeypatch.setattr(timed_filling, "LONG_DOCUMENT", 1000)
     monkeypatch.setattr(pipeline, "LONG_DOCUMENT", 1000)
     assert sorted(long, key=str) == sorted(rows(tmp_path / "short"), key=str)
 

@@ -20,10 +20,14 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_candidate
-from cinnabar.engine.models.reader.tables.beside import tables_beside
-from cinnabar.engine.models.reader.tables.carried import filled_down, read_rows, values_above
 from cinnabar.engine.models.reader.tables.charges import with_charges
-from cinnabar.engine.models.reader.tables.columns import ListFields, codes_in, column_features, is_filled, is_merged
+from cinnabar.engine.models.reader.tables.column_signs import (
+    ListFields,
+    codes_in,
+    column_features,
+    is_filled,
+    is_merged,
+)
 from cinnabar.engine.models.reader.tables.joined import join_tables
 from cinnabar.engine.models.reader.tables.matched_columns import (
     MATCH_TOLD,
@@ -32,7 +36,10 @@ from cinnabar.engine.models.reader.tables.matched_columns import (
     match_columns,
 )
 from cinnabar.engine.models.reader.tables.namesakes import field_words
+from cinnabar.engine.models.reader.tables.read_rows import read_rows
+from cinnabar.engine.models.reader.tables.side_by_side import tables_beside
 from cinnabar.engine.models.reader.tables.sums import balance_columns, payment_rows, sum_rows
+from cinnabar.engine.models.reader.tables.values_above import filled_down, values_above
 from cinnabar.engine.tables.continued import with_continued
 from cinnabar.engine.tables.headings import with_headings
 from cinnabar.engine.tables.heads import Span, words_of

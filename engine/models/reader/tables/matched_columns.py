@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
-from cinnabar.engine.models.reader.tables.columns import ColumnFeatures, Floats
+from cinnabar.engine.models.reader.tables.column_signs import ColumnFeatures, Floats
 from cinnabar.schemas.form.form import Slot
 
 #: The rounds of balancing; the shares change by less than a thousandth after them.

@@ -7,7 +7,7 @@ import pytest
 
 from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.tables.columns import ColumnFeatures
+from cinnabar.engine.models.reader.tables.column_signs import ColumnFeatures
 from cinnabar.engine.models.reader.tables.matched_columns import match_columns
 from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.tables.table import PrintedTable, tables_of

@@ -12,7 +12,7 @@ import pytest
 
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.tables.carried import CARRIED_ROWS
+from cinnabar.engine.models.reader.tables.read_rows import READ_ROWS
 from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result, text_passage
 from cinnabar.extraction.filling.tiers import Tier
 from cinnabar.schemas import compile_schema
@@ -83,7 +83,7 @@ def test_columns_that_heads_do_not_tell_are_those_that_another_model_reads(reade
     wanted = [{name: row[READ[name]] for name in FIELDS} for row in rows]
     assert things(reader.beside(lambda: other), text) == wanted  # type: ignore[arg-type, return-value]
     assert things(reader, text) != wanted, "by itself the reader takes them in their order"
-    assert len(other.asked) == CARRIED_ROWS, "once for tables of the same heads"
+    assert len(other.asked) == READ_ROWS, "once for tables of the same heads"
     assert all("Qx: " in card for card in other.asked)
 
 
@@ -109,7 +109,7 @@ def test_a_surer_model_reads_rows_for_the_reader_unless_its_seconds_are_bounded(
 
 
 def test_nobody_reads_more_layouts_than_are_allowed(reader: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cinnabar.engine.models.reader.tables.carried.CARRIED_LAYOUTS", 0)
+    monkeypatch.setattr("cinnabar.engine.models.reader.tables.read_rows.READ_LAYOUTS", 0)
     other = Knowing()
     text, _ = numbers()
     assert things(reader.beside(lambda: other), text) == things(reader, text)  # type: ignore[arg-type, return-value]

@@ -12,8 +12,8 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
 from cinnabar.engine.work_time import check_time
-from cinnabar.extraction.filling import filling
-from cinnabar.extraction.filling.filling import DocumentRequests, fill_documents
+from cinnabar.extraction.filling import timed_filling
+from cinnabar.extraction.filling.timed_filling import DocumentRequests, fill_documents
 from cinnabar.schemas import compile_schema
 
 FORM = compile_schema({"type": "object", "properties": {"name": {"type": ["string", "null"]}}}).form
@@ -35,7 +35,7 @@ class Listing(ReadingModel):
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "LONG_DOCUMENT", 10)
+    monkeypatch.setattr(timed_filling, "LONG_DOCUMENT", 10)
 
 
 def asked(tokens: int, *texts: str) -> DocumentRequests:
@@ -74,6 +74,6 @@ def test_a_slow_document_says_which_option_gives_it_more_time_and_harms_no_other
 
 def test_the_seconds_are_those_of_all_passages_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1000, 4))
-    monkeypatch.setattr(filling.time, "thread_time", lambda: float(next(clock)))
+    monkeypatch.setattr(timed_filling.time, "thread_time", lambda: float(next(clock)))
     (found,) = fill_documents([asked(30, "one", "two", "three")], Engine(ReadingModel()), 10.0)
     assert codes(found) == ["", "too_slow", "too_slow"]

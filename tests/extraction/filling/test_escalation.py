@@ -14,7 +14,7 @@ from tests.support.remote_forms import NOTE, form_of
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.asking import SETTINGS, best_setting, likely_right, share_asked
+from cinnabar.extraction.filling.escalation import SETTINGS, best_setting, likely_right, share_asked
 from cinnabar.extraction.filling.stages import MergedRecord
 from cinnabar.extraction.filling.tiers import Tier, escalate
 
