@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import queue
+import math
 import subprocess
 import threading
 import time
@@ -18,6 +18,9 @@ from cinnabar.engine.child_environment import child_environment
 from cinnabar.errors import RunError
 from cinnabar.extraction.documents.content.limits import MAX_STARTS, START_SECONDS
 from cinnabar.extraction.documents.processes.serving import MAGIC, read_whole, write_whole
+
+#: The seconds for which the first process of a pool is the only one: the start of another costs as much time.
+FIRST_ALONE = 0.2
 
 
 class WorkerDied(Exception):
@@ -126,10 +129,11 @@ class WorkerPool(Generic[W]):
     def __init__(self, places: int, named: str) -> None:
         self._named = named
         self._threads = ThreadPoolExecutor(places, thread_name_prefix=named)
+        self._free = places
         # The warm process that was used last comes first.
-        self._idle: queue.LifoQueue[W | None] = queue.LifoQueue()
-        for _ in range(places):
-            self._idle.put(None)
+        self._warm: list[W] = []
+        self._changed = threading.Condition()
+        self._begins, self._ready = False, -math.inf
         self._alive: set[W] = set()
         self._lock = threading.Lock()
         self._closed = False
@@ -142,12 +146,30 @@ class WorkerPool(Generic[W]):
         return begun
 
     def take(self) -> W | None:
-        """Returns the warm process of a free place, None if there is none; `give` frees the place again."""
-        return self._idle.get()
+        """Returns the warm process of a free place, None if there is none; `give` frees the place again.
+
+        While the first process starts, and a moment longer, others wait for it: it is soon done with small requests.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._free)
+            self._free -= 1
+            while not self._warm and (patience := self._patience()) > 0:
+                self._changed.wait(patience)
+            if self._warm:
+                return self._warm.pop()
+            self._begins = self._ready < 0
+            return None
+
+    def _patience(self) -> float:
+        return START_SECONDS if self._begins else self._ready + FIRST_ALONE - time.monotonic()
 
     def give(self, worker: W | None) -> None:
         """Frees a place, with a process that stays warm or none."""
-        self._idle.put(worker)
+        with self._changed:
+            self._free += 1
+            self._warm += [] if worker is None else [worker]
+            self._begins = self._begins and worker is not None
+            self._changed.notify_all()
 
     def start(self, make: Callable[[], W]) -> W:
         """Returns a new process. Raises RunError if it does not start, RuntimeError if the pool is closed."""
@@ -156,7 +178,11 @@ class WorkerPool(Generic[W]):
                 raise RuntimeError(f"the {self._named} pool is closed; use it inside its `with` block")
             worker = self._start_patiently(make)
             self._alive.add(worker)
-            return worker
+        with self._changed:
+            self._ready = time.monotonic() if self._begins else self._ready
+            self._begins = False
+            self._changed.notify_all()
+        return worker
 
     def ask_json(self, make: Callable[[], W], text: bytes, most: int) -> Any:
         """Returns the answer of a warm process, or of a new one (`WorkerProcess.ask_json`); the caller's thread waits.

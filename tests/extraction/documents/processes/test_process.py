@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from cinnabar.apps.server.schema_cache import SchemaCache
 from cinnabar.engine.models.language.rendering import render_template
 from cinnabar.extraction.documents.archives.archive_process import Unpacker
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.documents.processes import process
 from cinnabar.extraction.documents.processes.process import WorkerProcess
 from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -130,3 +133,26 @@ def test_an_engine_of_a_users_class_keeps_the_run_s_variables_but_the_passwords_
     of_class = Assignment(load_schema("invoice"), model_source("default", "cpu"), RunOptions())
     kept = set(EnginePool(1, of_class)._more)
     assert "DATABASE_URL" in kept and not kept & {"CINNABAR_IMAP_PASSWORD", "CINNABAR_PASSWORDS"}
+
+
+@pytest.mark.parametrize(("alone", "processes"), [(60.0, 1), (0.0, 2)])
+def test_the_first_process_of_a_pool_is_alone_for_a_moment(
+    monkeypatch: pytest.MonkeyPatch, alone: float, processes: int
+) -> None:
+    monkeypatch.setattr(process, "FIRST_ALONE", alone)
+    pool = process.WorkerPool[Any](2, "test")
+    made: list[object] = []
+    together = threading.Barrier(processes, timeout=60)
+
+    def start() -> object:
+        made.append(object())
+        return made[-1]
+
+    def answer() -> None:
+        worker = pool.take() or pool.start(start)
+        together.wait()
+        pool.give(worker)
+
+    for begun in [pool.submit(answer) for _ in range(4)]:
+        begun.result(60)
+    assert len(made) == processes
