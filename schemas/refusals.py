@@ -67,7 +67,7 @@ class Refusal(Enum):
     )
     WAYS = RefusalText(
         (),
-        "more than {most:,} ways lead through it at one value",
+        "more than {most:,} ways lead through it at one value, or at one and its parts",
         "describe the parts once, without alternatives that lead to the same ones",
     )
 

@@ -6,6 +6,7 @@ jsonschema-rs tells no place of a bad reference, builds a circle without a word,
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from cinnabar.errors import RegexError
@@ -19,6 +20,8 @@ from cinnabar.schemas.regex.patterns import pattern_matches
 #: The most schemas that may be nested at one value, and the most ways through them: jsonschema-rs prepares
 #: `unevaluatedProperties` in seconds for 2**16 ways, and goes them in milliseconds.
 MAX_BESIDE, MAX_WAYS = 100, 1 << 16
+#: The most ways through the schemas at a value, its parts, their parts and so on: jsonschema-rs goes them in .2 s.
+MAX_DEEP_WAYS = 1 << 20
 #: Keywords whose schemas judge the same value.
 _BESIDE = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", *REFERENCES))
 
@@ -33,14 +36,17 @@ def check_routes(documents: Documents) -> None:
     pattern that cannot be run, and too many schemas or ways at one value.
     """
     beside: dict[Place, list[Part]] = {}
+    within: dict[Place, list[Part]] = {}
     pending = [documents.root]
     while pending:
         place = pending.pop()
         if place not in beside:
             parts = list(_parts(place, documents)) if isinstance(place.value, dict) else []
             beside[place] = [(at, part) for keyword, at, part in parts if keyword in _BESIDE]
+            within[place] = [(at, part) for keyword, at, part in parts if keyword not in _BESIDE]
             pending += [part for _, _, part in reversed(parts)]
     _count_ways(beside)
+    _count_deep_ways(beside, within)
 
 
 def _parts(place: Place, documents: Documents) -> Iterator[tuple[str, Place, Place]]:
@@ -97,6 +103,26 @@ def _count_ways(beside: dict[Place, list[Part]]) -> None:
                     if part in open_places:
                         raise refused(Refusal.CIRCLE, at.pointer, at.token)
                     stack.append(part)
+
+
+def _count_deep_ways(beside: dict[Place, list[Part]], within: dict[Place, list[Part]]) -> None:
+    """Refuses schemas whose ways at a value, at a part of it, at a part of that … multiply beyond what can be gone.
+
+    A schema that comes back to itself counts once: how deep it goes is the value's matter.
+    """
+    ways: dict[Place, int] = defaultdict(lambda: 1)
+    opened = set[Place]()
+    stack = [(start, False) for start in beside]
+    while stack:
+        place, has_parts = stack.pop()
+        parts = [*beside[place], *within[place]]
+        if has_parts:
+            deeper = max((ways[part] for _, part in within[place]), default=1)
+            ways[place] = deeper + sum(ways[part] for _, part in beside[place])
+            _check_size(parts, ways, MAX_DEEP_WAYS, place, Refusal.WAYS)
+        elif place not in opened:
+            opened.add(place)
+            stack += [(place, True), *((part, False) for _, part in parts)]
 
 
 def _check_size(parts: list[Part], sizes: dict[Place, int], most: int, place: Place, refusal: Refusal) -> None:

@@ -315,6 +315,18 @@ def test_a_schema_with_more_ways_through_it_than_can_be_gone_is_refused_by_its_p
     assert not judge.accepts("a") and judge.violation("a") is not None
 
 
+def test_ways_that_multiply_over_the_levels_of_a_schema_are_refused_by_their_place() -> None:
+    def nested(levels: int) -> dict[str, Any]:
+        parts = [{"properties": {"a": {"$ref": f"#/$defs/d{at}"}}} for at in range(levels)]
+        levelled = {f"d{at + 1}": {"allOf": [part, part]} for at, part in enumerate(parts)}
+        return {"$defs": {"d0": {"type": "object"}, **levelled}, "$ref": f"#/$defs/d{levels}"}
+
+    assert judge_of(nested(10)).accepts({"a": {"a": {}}})
+    with pytest.raises(UnsupportedSchema, match="1,048,576 ways") as caught:
+        judge_of(nested(30))
+    assert caught.value.keyword == "allOf" and caught.value.pointer.startswith("/$defs/d")
+
+
 @pytest.mark.timeout(20)
 def test_levels_of_a_value_do_not_multiply_the_ways_to_a_schema() -> None:
     again: dict[str, list[Any]] = {"anyOf": [{"$ref": "#"}, {"allOf": [{"$ref": "#"}]}]}
