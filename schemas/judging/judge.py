@@ -7,17 +7,18 @@ this type, its violation is the one.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote
 
 import jsonschema_rs
 
 from cinnabar.errors import SchemaError
-from cinnabar.schemas.judging.resources import LISTS, ONE, REFERENCES, Documents
+from cinnabar.schemas.judging.resources import LISTS, ONE, REFERENCES, Documents, resolve_uri
 from cinnabar.schemas.judging.routes import check_routes
-from cinnabar.schemas.judging.translation import options_of, rewritten, translate
+from cinnabar.schemas.judging.translation import looks_around, options_of, rewritten, translate
 from cinnabar.schemas.keywords import DATA, MAPS
 from cinnabar.schemas.pointers import MISSING, pointer_of, unescape, value_at
 
@@ -25,6 +26,10 @@ _Kind = jsonschema_rs.ValidationErrorKind
 _NONE_FITS = (_Kind.AnyOf, _Kind.OneOfNotValid)
 #: A message tells at most so many alternatives.
 _REASONS = 3
+#: The deepest value of which places are told where errors of alternatives cannot be hidden: they double by level.
+_DEEPEST_SHOWN = 8
+#: The validators of alternatives that are kept.
+_SEEKERS = 8
 #: The base of the schema's URIs within jsonschema-rs.
 _BASE = "cinnabar:///"
 
@@ -59,6 +64,7 @@ class Judge:
         check_routes(self._documents)
         self._schema, self._patterns = translate(schema)
         self._draft = jsonschema_rs.validator_cls_for(self._schema)
+        self._options = options_of(self._draft.__name__, looks_around(schema))
         self._seekers: dict[str, jsonschema_rs.Validator] = {}
         try:
             self._validator = self._ready(self._schema)
@@ -81,6 +87,8 @@ class Judge:
         """All rules that the value breaks."""
         if self.accepts(value):
             return []
+        if self._sought is self._schema and _depth(value) > _DEEPEST_SHOWN:
+            return [self._first(_BASE, value)]
         try:
             return [self._violation(error, value) for error in self._seeker(_BASE).iter_errors(value)]
         except ValueError as error:
@@ -89,7 +97,7 @@ class Judge:
     def _ready(self, schema: Any) -> jsonschema_rs.Validator:
         meta = self._meta_schemas()
         registry = jsonschema_rs.Registry(meta) if meta else None
-        return self._draft(schema, base_uri=_BASE, registry=registry, **options_of(self._draft.__name__))
+        return self._draft(schema, base_uri=_BASE, registry=registry, **self._options)
 
     def _meta_schemas(self) -> list[tuple[str, Any]]:
         places = {uri: resource.root for uri, resource in self._documents.resources.items()}
@@ -103,31 +111,36 @@ class Judge:
         with the power of the depth. So those that apply schemas are negated twice, which hides their errors, and are
         asked by themselves. The parts that they evaluate are hidden too.
         """
-        if "unevaluated" in repr(self._schema):
-            return self._schema
-        hidden = rewritten(self._schema, _hide, DATA | {"not"})
-        try:
-            self._ready(hidden)
-        except (ValueError, jsonschema_rs.ReferencingError):  # A reference leads through an alternative.
-            return self._schema
-        return hidden
+        keywords = set[str]()
+        rewritten(self._schema, keywords.update)
+        if not keywords & {"unevaluatedProperties", "unevaluatedItems"}:
+            hidden = rewritten(self._schema, _hide, DATA | {"not"})
+            with suppress(ValueError, jsonschema_rs.ReferencingError):  # A reference leads through an alternative.
+                self._ready(hidden)
+                return hidden
+        return self._schema
 
     @cached_property
     def _registry(self) -> jsonschema_rs.Registry:
-        own = urljoin(_BASE, self._documents.root.resource.uri)
+        root = self._documents.root
+        own = resolve_uri(_BASE, root.resource.uri, root)
         return jsonschema_rs.Registry([(own, self._sought), *self._meta_schemas()])
 
     def _seeker(self, uri: str) -> jsonschema_rs.Validator:
         """The validator that tells the places of violations of the schema at this URI."""
-        if uri not in self._seekers:
-            self._seekers[uri] = (
-                self._ready(self._sought)
-                if uri == _BASE
-                else self._draft({"$ref": uri}, registry=self._registry, **options_of(self._draft.__name__))
-            )
-        return self._seekers[uri]
+        found = self._seekers.pop(uri, None)
+        if found is None and uri == _BASE:
+            found = self._ready(self._sought)
+        elif found is None:
+            found = self._draft({"$ref": uri}, registry=self._registry, **self._options)
+        self._seekers[uri] = found
+        for oldest in list(self._seekers)[:-_SEEKERS]:
+            self._seekers.pop(oldest, None)
+        return found
 
     def _first(self, uri: str, value: Any, deep: bool = True) -> Violation:
+        if self._sought is self._schema and _depth(value) > _DEEPEST_SHOWN:
+            return Violation("", "", "", "the schema does not allow it")
         try:
             self._seeker(uri).validate(value)
         except jsonschema_rs.ValidationError as error:
@@ -162,7 +175,8 @@ class Judge:
     def _place(self, error: jsonschema_rs.ValidationError) -> str:
         """The place of the keyword in the schema, as it was written."""
         uri, _, fragment = (error.absolute_keyword_location or "").partition("#")
-        resource = self._documents.resources.get(uri.removeprefix(_BASE))
+        known = self._documents.resources
+        resource = known.get(uri.removeprefix(_BASE), known.get(uri.removeprefix(_BASE[:-1])))
         steps = (unescape(step) for step in _HIDDEN.sub(r"\1", unquote(fragment)).split("/")[1:])
         place = pointer_of(self._patterns.get(step, step) for step in steps)
         return place if resource is None else resource.root.pointer + place
@@ -199,6 +213,15 @@ def judge_of(schema: dict[str, Any] | bool) -> Judge:
 def _unjudged(error: ValueError) -> Violation:
     # Nested too deeply, or a string that is not valid Unicode.
     return Violation("", "", "", f"jsonschema-rs refuses the record: {error}")
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects lie within each other at most."""
+    depth, level = 0, [value]
+    while level := [one for one in level if isinstance(one, (dict, list))]:
+        depth += 1
+        level = [part for one in level for part in (one.values() if isinstance(one, dict) else one)]
+    return depth
 
 
 _HIDDEN = re.compile(r"(/(?:anyOf|oneOf)/[0-9]+)/not/not(?=/|$)")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from cinnabar.errors import RegexError
 from cinnabar.schemas.judging.dialects import modern
 from cinnabar.schemas.judging.resources import LISTS, ONE, REFERENCES, Documents, Place
-from cinnabar.schemas.judging.translation import rust_pattern
+from cinnabar.schemas.judging.translation import name_pattern
 from cinnabar.schemas.keywords import DECIMALS, MAPS, MOST, step_of
 from cinnabar.schemas.refusals import Refusal, refused
 from cinnabar.schemas.regex.patterns import pattern_matches
@@ -73,7 +73,7 @@ def _parts(place: Place, documents: Documents) -> Iterator[tuple[str, Place, Pla
 def _check_pattern(pattern: str, at: Place, keyword: str) -> None:
     try:
         pattern_matches(pattern, "")
-        known = keyword == "pattern" or rust_pattern(pattern) is not None
+        known = keyword == "pattern" or name_pattern(pattern) is not None
         problem = "" if known else "jsonschema-rs, which matches names, has no such pattern"
     except RegexError as error:
         problem = str(error)

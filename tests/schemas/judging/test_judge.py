@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -325,6 +326,46 @@ def test_ways_that_multiply_over_the_levels_of_a_schema_are_refused_by_their_pla
     with pytest.raises(UnsupportedSchema, match="1,048,576 ways") as caught:
         judge_of(nested(30))
     assert caught.value.keyword == "allOf" and caught.value.pointer.startswith("/$defs/d")
+
+
+@pytest.mark.parametrize("pattern", [r"^\d+\.?\d+$", r"^\w+-?\w+$", r"^(?!x-)[a1]+-?[a1]+$"])
+def test_one_sign_is_no_match_of_two_repeats_around_an_optional_one(pattern: str) -> None:
+    for schema in ({"pattern": pattern}, {"propertyNames": {"pattern": pattern}, "patternProperties": {"(?=1)z": {}}}):
+        judge = judge_of(schema)
+        named = "propertyNames" in schema
+        assert [judge.accepts({text: 1} if named else text) for text in ("1", "11")] == [False, True]
+    names = judge_of({"patternProperties": {pattern: False}})
+    assert names.accepts({"1": 1}) and not names.accepts({"11": 1})
+
+
+@pytest.mark.parametrize(
+    ("schema", "number"),
+    [
+        ({"multipleOf": 1}, "1.0000000000000000000001"), ({"multipleOf": 10.0}, "1000000000000000.01"),
+        ({"maximum": 9007199254740991.0}, "9007199254740991.01"), ({"exclusiveMinimum": 10**20}, "1" + 20 * "0"),
+    ],
+)  # fmt: skip
+def test_numbers_of_many_digits_are_judged_exactly_and_told_once(schema: dict[str, Any], number: str) -> None:
+    (violation,) = judge_of(schema).violations(Decimal(number))
+    assert violation.keyword in schema
+
+
+def test_a_schema_with_an_address_of_its_own_tells_places_in_alternatives() -> None:
+    part = {"properties": {"z": {"type": "string", "minLength": 2}}, "type": "object"}
+    for address in ("invoice.schema.json", "/abs/schema.json", "https://example.org/a.json"):
+        judge = judge_of({"$id": address, "properties": {"a": {"anyOf": [part, {"type": "null"}]}}})
+        assert str(judge.violation({"a": {"z": "b"}})).startswith("/a/z: "), address
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("more", [{}, {"unevaluatedProperties": False}])
+def test_alternatives_within_alternatives_are_told_in_no_time(more: dict[str, Any]) -> None:
+    ways = [{"properties": {"a": {"$ref": "#/$defs/n"}}, "required": [name]} for name in ("a", "b")]
+    node = {"description": "unevaluated", "type": "object", "anyOf": ways} | more
+    value: Any = {}
+    for _ in range(40):
+        value = {"a": value}
+    assert judge_of({"$defs": {"n": node}, "$ref": "#/$defs/n"}).violation(value) is not None
 
 
 @pytest.mark.timeout(20)
