@@ -19,6 +19,7 @@ from cinnabar.errors import (
     Overtaken,
     OvertakenPlace,
     Refused,
+    RunError,
     UsageError,
 )
 from cinnabar.extraction.corrections import journal
@@ -140,8 +141,9 @@ class Corrector:
                 " `outcomes` lists all documents"
             )
         if state.base is not None and state.outcome == "quarantined":
-            # Nothing else is stored of its values.
-            state = replace(state, record=apply_corrections(self._out, state).record)
+            # Nothing else is stored of its values. Without its schema the record is shown as it was read.
+            with contextlib.suppress(RunError):
+                state = replace(state, record=apply_corrections(self._out, state).record)
         return after_waiting(self._out, state, (one for one in entries if not one.identities & rows.identities))[0]
 
     def _write(self, state: Reviewed, entry: WaitingCorrection) -> Reviewed:

@@ -289,8 +289,10 @@ class _Editing:
 
     def _absent(self, pointer: str) -> None:
         draft, form = self.draft, self.rules.compiled.form
+        if not pointer:
+            raise UsageError("expected the pointer of a value that is absent, got that of the whole record")
         parent, _, last = pointer.rpartition("/")
-        holder = value_at(draft.value, parent) if pointer else MISSING
+        holder = value_at(draft.value, parent)
         if isinstance(holder, list):
             gone_row = _index(pointer, last, len(holder) - 1)
             self._list(parent, [item for number, item in enumerate(holder) if number != gone_row])

@@ -221,7 +221,7 @@ def _source(out: Path, sound: list[Manifest], table: str, columns: Sequence[str]
         [nothing]
         + [
             f"SELECT {', '.join(columns)}, {own} FROM read_parquet([{', '.join(map(sql_literal, paths))}],"
-            f" union_by_name = true, filename = {sql_literal(own)})"
+            f" union_by_name = true, hive_partitioning = false, filename = {sql_literal(own)})"
             for paths in by_schema.values()
             if paths
         ]

@@ -361,7 +361,7 @@ def files_as_table(out: Path, committed: Sequence[Manifest], table: str) -> str:
     # No commit of a folder may hold one, also if it is from elsewhere and its first batch says that it replaces others.
     if not paths:
         return f"({no_rows(TABLE_COLUMNS[table])})"
-    return f"read_parquet([{', '.join(map(sql_literal, paths))}], union_by_name = true)"
+    return f"read_parquet([{', '.join(map(sql_literal, paths))}], union_by_name = true, hive_partitioning = false)"
 
 
 def no_rows(columns: pa.Schema) -> str:

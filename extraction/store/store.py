@@ -58,14 +58,16 @@ _PROBLEMS = (
     " arg_max(coalesce(detail, ''), run_id) AS detail, arg_max(engine_fingerprint, run_id) AS engine"
     " FROM {outcomes} WHERE schema_fingerprint = ? AND outcome = 'quarantined' AND document IS NULL GROUP BY path),"
     " seen AS (SELECT path, run_id, outcome <> 'skipped' AND document IS NOT NULL AS read FROM {outcomes}"
-    " WHERE schema_fingerprint = ?)"
+    " WHERE schema_fingerprint = ?),"
+    " within AS (SELECT run_id, string_split(path, '/') AS parts FROM seen),"
+    " opened AS (SELECT above, max(run_id) AS run_id FROM (SELECT run_id,"
+    " unnest(list_transform(range(1, len(parts)), lambda n: array_to_string(parts[:n], '/'))) AS above FROM within)"
+    " GROUP BY above)"
     " SELECT path, code, detail FROM unread WHERE engine = ? AND code <> ?"
     " AND path NOT IN (SELECT u.path FROM unread AS u JOIN seen AS s ON s.path = u.path AND s.run_id > u.run_id"
     " AND s.read)"
-    # An archive was opened if a later run has seen files within it, be they done. They lie between PATH/ and PATH0,
-    # because 0 follows the slash.
-    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN seen AS s"
-    " ON s.path > u.path || '/' AND s.path < u.path || '0' AND s.run_id > u.run_id)"
+    # An archive was opened if a later run has seen files within it, be they done.
+    " AND path NOT IN (SELECT u.path FROM unread AS u JOIN opened AS o ON o.above = u.path AND o.run_id > u.run_id)"
 )
 _ROUTED = (
     f"SELECT DISTINCT document, code IS NOT DISTINCT FROM '{OTHER_KIND}', schema_fingerprint FROM {{outcomes}}"

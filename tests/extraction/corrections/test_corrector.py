@@ -79,6 +79,8 @@ def test_a_value_that_is_not_there_is_null_or_left_out_as_the_schema_wants(out):
     assert "note" not in record(out)
     correct(out, (Action.ABSENT, "/seller"))
     assert record(out)["seller"] is None
+    with pytest.raises(UsageError, match="pointer"):
+        correct(out, (Action.ABSENT, ""))
 
 
 ROWS = [{"item": f"oak {number}", "price": number} for number in range(4)]

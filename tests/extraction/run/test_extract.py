@@ -121,6 +121,17 @@ def test_records_do_not_depend_on_workers_batches_or_the_order_of_inputs(
     assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.parametrize("above", ["run_id=3", "outcome=good", "document=abc"])
+def test_a_folder_above_the_results_may_be_named_like_a_column_and_a_value(
+    folder: Path, tmp_path: Path, above: str
+) -> None:
+    out = tmp_path / above / "out"
+    first = extract([folder], NOTE, out, Loads().source(), RunOptions(workers=1))
+    again = extract([folder], NOTE, out, Loads().source(), RunOptions(workers=1))
+    assert (first.written, again.written, again.skipped) == (5, 0, 8)
+    assert len(records(out)) == 5
+
+
 def test_another_chunk_size_or_engine_is_new_work(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     one = folder / "deep" / "nameless.txt"

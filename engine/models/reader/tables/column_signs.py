@@ -127,8 +127,13 @@ class ColumnFeatures:
     read: Floats
 
 
-def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> ColumnFeatures | None:
-    """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little."""
+def column_features(
+    asked: ListFields, table: PrintedTable, memory: Memory, headings_from: int | None = None
+) -> ColumnFeatures | None:
+    """Returns all that tells the columns of a table; None if too few fields have values in it, which costs little.
+
+    headings_from: the first of the columns that the headings above rows make, None for none.
+    """
     rows = spread(table.rows, COLUMN_READ_ROWS)
     columns = range(len(table.heads))
     codes = [[codes_in(slot, asked.questions, table, rows, c, memory) for c in columns] for slot in asked.slots]
@@ -171,12 +176,14 @@ def column_features(asked: ListFields, table: PrintedTable, memory: Memory) -> C
     adds = adding_columns(table, numbers_behind(last, memory.reader), steps, memory.reader)
     less = counts[:, None] & (balances | (steps & adds.any() & ~adds)) & (own <= 0)
     votes = _without_balances(votes, less, adds if adds.any() else steps)
-    ungrouped = _columns_without_groups(asked.slots, table, text)
+    ungrouped = _columns_without_groups(asked.slots, table, text, headings_from)
     return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, barred, ungrouped, none)
 
 
-def _columns_without_groups(slots: Sequence[Slot], table: PrintedTable, text: str) -> npt.NDArray[np.bool_]:
-    """Returns for fields of the items around others the columns that tell no groups, if some column tells them: [F, C].
+def _columns_without_groups(
+    slots: Sequence[Slot], table: PrintedTable, text: str, headings_from: int | None
+) -> npt.NDArray[np.bool_]:
+    """Returns for fields of the items around others the columns that tell no groups, if headings tell them: [F, C].
 
     A column tells groups of rows if its value stays the same over rows and changes at some; empty cells go on.
     """
@@ -186,7 +193,8 @@ def _columns_without_groups(slots: Sequence[Slot], table: PrintedTable, text: st
         filled = [words for row in table.rows if (words := words_of(row.cells[column], text))]
         changes[column] = sum(one != two for one, two in pairwise(filled)) / len(table.rows)
     tells = (changes > 0) & (changes <= COLUMN_GROUPS)
-    ungrouped: npt.NDArray[np.bool_] = (depths < depths.max())[:, None] & ~tells & tells.any()
+    are_headed = headings_from is not None and bool(tells[headings_from:].any())
+    ungrouped: npt.NDArray[np.bool_] = (depths < depths.max())[:, None] & ~tells & are_headed
     return ungrouped
 
 

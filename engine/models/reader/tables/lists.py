@@ -328,7 +328,7 @@ def _try_table(asked: ListFields, table: PrintedTable, whole: PrintedTable, memo
     is_grouped = has_groups and len(whole.heads) > len(table.heads)
     if not is_grouped and _is_running_text(table, memory.passage.text, asked.config):
         return None
-    signs = column_features(asked, whole, memory)
+    signs = column_features(asked, whole, memory, len(table.heads))
     if signs is None:
         return None
     chosen = np.array([bool(slot.options) for slot in asked.slots])
