@@ -108,8 +108,8 @@ class ColumnFeatures:
     [F, C], the share of cells without a value, for numbers that each item has; counts: [F], the fields that are
     numbers; runs: [C], the columns that number their rows, and balances; adds: [C], the column of bookings that adds up
     to a number behind the table; barred: [F, C], the columns without any percentage of a field; ungrouped: [F, C], for
-    fields of the items around others the columns that tell no groups of rows; read: [F, C + 1], the shares that a
-    language model gives to each column and to none (`read_rows`), 0 without one.
+    fields of the items around others the columns that neither tell groups of rows nor name the field; read: [F, C + 1],
+    the shares that a language model gives to each column and to none (`read_rows`), 0 without one.
     """
 
     votes: Floats
@@ -176,7 +176,7 @@ def column_features(
     adds = adding_columns(table, numbers_behind(last, memory.reader), steps, memory.reader)
     less = counts[:, None] & (balances | (steps & adds.any() & ~adds)) & (own <= 0)
     votes = _without_balances(votes, less, adds if adds.any() else steps)
-    ungrouped = _columns_without_groups(asked.slots, table, text, headings_from)
+    ungrouped = _columns_without_groups(asked.slots, table, text, headings_from) & (own <= 0)
     return ColumnFeatures(votes, readable, alike, total, same, own, outer, counts, runs, adds, barred, ungrouped, none)
 
 
