@@ -19,7 +19,7 @@ from cinnabar.errors import SchemaError
 from cinnabar.schemas.judging.resources import LISTS, ONE, REFERENCES, Documents, resolve_uri
 from cinnabar.schemas.judging.routes import check_routes
 from cinnabar.schemas.judging.translation import looks_around, options_of, rewritten, translate
-from cinnabar.schemas.keywords import DATA, MAPS
+from cinnabar.schemas.keywords import DATA, MAPS, schemas_in
 from cinnabar.schemas.pointers import MISSING, pointer_of, unescape, value_at
 
 _Kind = jsonschema_rs.ValidationErrorKind
@@ -51,6 +51,9 @@ class Violation:
         return f"{self.pointer or '/'}: {self.message}"
 
 
+_UNPLACED = Violation("", "", "", "the schema does not allow it")
+
+
 class Judge:
     """A schema that is ready to judge; threads may share it.
 
@@ -62,9 +65,10 @@ class Judge:
     def __init__(self, schema: dict[str, Any] | bool) -> None:
         self._documents = Documents(schema)
         check_routes(self._documents)
-        self._schema, self._patterns = translate(schema)
+        looks = looks_around(schema)
+        self._schema, self._patterns = translate(schema, looks)
         self._draft = jsonschema_rs.validator_cls_for(self._schema)
-        self._options = options_of(self._draft.__name__, looks_around(schema))
+        self._options = options_of(self._draft.__name__, looks)
         self._seekers: dict[str, jsonschema_rs.Validator] = {}
         try:
             self._validator = self._ready(self._schema)
@@ -87,8 +91,8 @@ class Judge:
         """All rules that the value breaks."""
         if self.accepts(value):
             return []
-        if self._sought is self._schema and _depth(value) > _DEEPEST_SHOWN:
-            return [self._first(_BASE, value)]
+        if self._is_too_deep(value):
+            return [_UNPLACED]
         try:
             return [self._violation(error, value) for error in self._seeker(_BASE).iter_errors(value)]
         except ValueError as error:
@@ -111,9 +115,8 @@ class Judge:
         with the power of the depth. So those that apply schemas are negated twice, which hides their errors, and are
         asked by themselves. The parts that they evaluate are hidden too.
         """
-        keywords = set[str]()
-        rewritten(self._schema, keywords.update)
-        if not keywords & {"unevaluatedProperties", "unevaluatedItems"}:
+        unevaluated = {"unevaluatedProperties", "unevaluatedItems"}
+        if not any(unevaluated & part.keys() for _, part in schemas_in(self._schema)):
             hidden = rewritten(self._schema, _hide, DATA | {"not"})
             with suppress(ValueError, jsonschema_rs.ReferencingError):  # A reference leads through an alternative.
                 self._ready(hidden)
@@ -139,8 +142,8 @@ class Judge:
         return found
 
     def _first(self, uri: str, value: Any, deep: bool = True) -> Violation:
-        if self._sought is self._schema and _depth(value) > _DEEPEST_SHOWN:
-            return Violation("", "", "", "the schema does not allow it")
+        if self._is_too_deep(value):
+            return _UNPLACED
         try:
             self._seeker(uri).validate(value)
         except jsonschema_rs.ValidationError as error:
@@ -148,7 +151,10 @@ class Judge:
         except ValueError as error:
             return _unjudged(error)
         # A dynamic reference that leads elsewhere from here.
-        return Violation("", "", "", "the schema does not allow it")
+        return _UNPLACED
+
+    def _is_too_deep(self, value: Any) -> bool:
+        return self._sought is self._schema and _depth(value) > _DEEPEST_SHOWN
 
     def _violation(self, error: jsonschema_rs.ValidationError, value: Any, deep: bool = True) -> Violation:
         """The violation of this error; `deep` says that alternatives below the value itself are asked, too."""

@@ -23,7 +23,7 @@ from cinnabar.errors import RegexError
 from cinnabar.schemas.automata.strings import decimal
 from cinnabar.schemas.formats.formats import FORMATS, is_format
 from cinnabar.schemas.judging.dialects import Dialect, dialect_named
-from cinnabar.schemas.keywords import DATA, DECIMALS, MAPS
+from cinnabar.schemas.keywords import DATA, DECIMALS, MAPS, schemas_in
 from cinnabar.schemas.pointers import escape, unescape
 from cinnabar.schemas.regex.codepoints import WORD, Ranges
 from cinnabar.schemas.regex.ecma import Chars, Choice, Edge, Look, Repeat, Sequence, Tree, parse
@@ -46,10 +46,12 @@ _SET = rf"\[\^?(?:{_MARK}|{_ESCAPED}|[.+*?(){{}}|$]|-(?!-))+\]"
 _SAME = re.compile(rf"(?:{_MARK}|{_ESCAPED}|{_SET}|-|[\^$|)*+?]|\((?:\?[:=!])?|\{{[0-9]+(?:,[0-9]*)?\}})*")
 
 
-def translate(schema: Any) -> tuple[Any, dict[str, str]]:
-    """Returns the schema for jsonschema-rs, and the original patterns and keywords by their translations."""
+def translate(schema: Any, looks: bool) -> tuple[Any, dict[str, str]]:
+    """Returns the schema for jsonschema-rs, and the original patterns and keywords by their translations.
+
+    looks: whether the schema `looks_around`.
+    """
     patterns = {ECMA_PATTERN: "pattern"} | {own: name for name, own in EXACT_NUMBERS.items()}
-    looks = looks_around(schema)
     named = schema.get("$schema") if isinstance(schema, dict) else None
     nullable, sixth = named is None, isinstance(named, str) and dialect_named(named) is Dialect.DRAFT_6
 
@@ -99,14 +101,8 @@ def _renamed(token: str, looks: bool) -> str:
 
 def looks_around(schema: Any) -> bool:
     """Returns whether names of the schema have a pattern that the linear engine cannot run."""
-    found: list[str] = []
-
-    def note(part: dict[str, Any]) -> None:
-        if isinstance(named := part.get("patternProperties"), dict):
-            found.extend(named)
-
-    rewritten(schema, note)
-    return any(rust_pattern(pattern) is None for pattern in found)
+    named = (part.get("patternProperties") for _, part in schemas_in(schema))
+    return any(rust_pattern(pattern) is None for own in named if isinstance(own, dict) for pattern in own)
 
 
 def _add_exact_numbers(part: dict[str, Any]) -> None:
@@ -147,22 +143,21 @@ def _allow_null(schema: dict[str, Any]) -> None:
 @lru_cache(maxsize=1024)
 def rust_pattern(pattern: str) -> str | None:
     """Returns this ECMA-262 pattern in the syntax of jsonschema-rs; None if its linear engine cannot run it."""
-    try:
-        rust = pattern if _SAME.fullmatch(pattern) else _rust(parse(pattern))
-        jsonschema_rs.validator_for({"pattern": rust}, pattern_options=jsonschema_rs.RegexOptions())
-    except (RegexError, ValueError):
-        return None
-    return rust
+    write = (lambda: pattern) if _SAME.fullmatch(pattern) else (lambda: _rust(parse(pattern)))
+    return _run_by_engine(write, pattern_options=jsonschema_rs.RegexOptions())
 
 
 @lru_cache(maxsize=1024)
 def name_pattern(pattern: str, looks: bool = True) -> str | None:
     """Returns a pattern of names as `rust_pattern`, or, if one of the schema looks around, for the other engine."""
-    if not looks:
-        return rust_pattern(pattern)
+    return _run_by_engine(lambda: _rust(parse(pattern), "(")) if looks else rust_pattern(pattern)
+
+
+def _run_by_engine(write: Callable[[], str], **engine: Any) -> str | None:
+    """Returns a pattern in Rust's syntax, None if it cannot be written or this engine cannot run it."""
     try:
-        rust = _rust(parse(pattern), "(")
-        jsonschema_rs.validator_for({"pattern": rust})
+        rust = write()
+        jsonschema_rs.validator_for({"pattern": rust}, **engine)
     except (RegexError, ValueError):
         return None
     return rust
@@ -208,10 +203,8 @@ class DecimalPlaces:
     def validate(self, instance: Any) -> None:
         if isinstance(instance, bool) or not isinstance(instance, (int, float, Decimal)):
             return
-        _, digits, exponent = decimal(instance).as_tuple()
-        while digits and digits[-1] == 0:
-            digits, exponent = digits[:-1], int(exponent) + 1
-        if digits and int(exponent) < -self._most:
+        mantissa, exponent = _split(decimal(instance))
+        if mantissa and exponent < -self._most:
             raise ValueError(f"{instance!s:.80} has more than {self._most} decimal places")
 
 

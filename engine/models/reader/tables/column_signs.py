@@ -189,12 +189,13 @@ def _columns_without_groups(
     """
     depths = np.array([slot.path.count("/*/") for slot in slots])
     changes = np.zeros(len(table.heads))
+    if headings_from in (None, len(table.heads)) or depths.min() == depths.max():
+        return np.zeros((len(slots), len(table.heads)), np.bool_)
     for column in range(len(table.heads)):
         filled = [words for row in table.rows if (words := words_of(row.cells[column], text))]
         changes[column] = sum(one != two for one, two in pairwise(filled)) / len(table.rows)
     tells = (changes > 0) & (changes <= COLUMN_GROUPS)
-    are_headed = headings_from is not None and bool(tells[headings_from:].any())
-    ungrouped: npt.NDArray[np.bool_] = (depths < depths.max())[:, None] & ~tells & are_headed
+    ungrouped: npt.NDArray[np.bool_] = (depths < depths.max())[:, None] & ~tells & tells[headings_from:].any()
     return ungrouped
 
 
