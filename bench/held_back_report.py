@@ -20,7 +20,7 @@ from training.recipe import load_recipe
 from cinnabar.apps.cli.evaluate import predict_sets, print_figures, select_sets
 from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 
 
 def unseen_sets(paths: list[Path], limit: int | None) -> list[LabelledSet]:

@@ -15,12 +15,12 @@ from cinnabar.engine.model import Model
 from cinnabar.engine.request import Filler
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput
-from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.learning.evaluation import answers, score_set
 from cinnabar.extraction.learning.scoring import Figures
 from cinnabar.extraction.plan.run_options import OnMissing
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
 
 #: Sets that train, drawn once by seed, as `random.Random(0).sample(sorted(load_recipe().sets), 12)`. The first ten tell

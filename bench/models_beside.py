@@ -18,7 +18,7 @@ from bench.held_back_report import read_with, summary_of, unseen_sets
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.extraction.filling.escalation import SETTINGS, likely_right
 from cinnabar.extraction.learning.evaluation import leaves_of, score_set, summarise
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 
 #: The figures that are told of each model, means over the sets.
 TOLD = ("f1", "scalars", "lists", "invented", "ece", "value_ece", "null_ece", "value_auc", "coverage95")

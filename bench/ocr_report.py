@@ -33,7 +33,7 @@ from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.pipeline import OpenedInput
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, find_sets
 
 _WORD = re.compile(r"[^\W_]+")
 # Fewer words make no page of text.

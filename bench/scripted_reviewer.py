@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.review_server import asked, browser_page, served
 from cinnabar.extraction.review.forms import place_at
-from cinnabar.extraction.run.work.labelled_sets import load_set
+from cinnabar.extraction.run.batch.labelled_sets import load_set
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.pointers import escape
 

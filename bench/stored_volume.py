@@ -35,9 +35,9 @@ from cinnabar.engine.version import read_by
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.stored_run import Run
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.snapshot import DATABASE

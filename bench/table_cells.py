@@ -21,7 +21,7 @@ from cinnabar.engine.readings.readings import numbers_of
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.review.table_files import document_tables
-from cinnabar.extraction.run.work.labelled_sets import load_set
+from cinnabar.extraction.run.batch.labelled_sets import load_set
 
 _NUMBER = re.compile(r"[-+]?\d[\d.,' ]*")
 

@@ -16,8 +16,8 @@ from cinnabar.extraction.documents.mailboxes.address import password_of_environm
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.stored_run import Summary
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.flows.parameters import Seconds, Share, check_given
@@ -50,7 +50,7 @@ def backfill_folder(
 ) -> Summary | None:
     """Brings the records in the folder `out` to this version of their schema and fills new and changed fields.
 
-    A batch that fails on all attempts fails the flow (`run/work/retries.py`); the next run goes on from there.
+    A batch that fails on all attempts fails the flow (`run/batch/retries.py`); the next run goes on from there.
     Returns the fields of `extraction.run.stored_run.Summary`, or an empty dict if there was nothing to fill.
 
     Args:

@@ -14,9 +14,9 @@ from prefect import get_run_logger  # isort: skip
 from cinnabar.extraction.documents.inputs import parse_locations
 from cinnabar.extraction.plan.parameters import takes
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.stored_run import Summary
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.flows.parameters import Seconds, check_given
 from cinnabar.flows.prefect_server import secret
@@ -47,7 +47,7 @@ def extract_folder(
     """Extracts records from all documents of these files, folders, mailboxes and stores into the folder `out`.
 
     Documents that an earlier run read are skipped. A batch that fails on all attempts fails the run
-    (`run/work/retries.py`). Committed records stay, and the next run continues from there. Returns the fields of
+    (`run/batch/retries.py`). Committed records stay, and the next run continues from there. Returns the fields of
     `extraction.run.stored_run.Summary`.
 
     Args:

@@ -16,10 +16,10 @@ from prefect.artifacts import create_link_artifact
 from cinnabar.errors import CinnabarError, InUse, RunError
 from cinnabar.extraction.filling.progress import OutcomeTally, ProgressListener
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.stored_run import Summary
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.parameters import broken_limits
 from cinnabar.wording import harmless

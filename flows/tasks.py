@@ -38,7 +38,7 @@ def drive(run: BatchedRun, driver: Driver) -> None:
 def work_on(run: BatchedRun, cluster: Cluster | None) -> None:
     """Works on all batches, here, in engine processes or on a cluster; they may grow meanwhile.
 
-    Raises the errors of `extraction/run/work/retries.py`.
+    Raises the errors of `extraction/run/batch/retries.py`.
     """
     if cluster is not None or run.engines > 1:
         at_once = drive.with_options(name="engines" if cluster is None else "cluster")

@@ -29,7 +29,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import local_folder
 from cinnabar.extraction.learning.scoring import CALIBRATION_BINS, Figures, calibration_error, list_figures
 from cinnabar.extraction.plan.run_options import Device
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, find_sets
 from training.confidence_fit import LEAVES, Calibrated, calibrate, worth
 from training.labelled import held_back_part
 from training.recipe import Recipe, load_recipe

@@ -16,12 +16,12 @@ from cinnabar.engine.request import Filled, Filler, Passage, Request
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
+from cinnabar.extraction.filling.merge.merging import merge
+from cinnabar.extraction.filling.overlay.facts import Facts, facts_of
+from cinnabar.extraction.filling.overlay.given import told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.records.facts import Facts, facts_of
-from cinnabar.extraction.filling.records.given import told
-from cinnabar.extraction.filling.records.merging import merge
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, mark_of
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form

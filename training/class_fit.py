@@ -39,7 +39,7 @@ from cinnabar.engine.models.reader.scoring.described_options import OptionCompar
 from cinnabar.engine.models.sentences.encoder import load_sentence_encoder
 from cinnabar.engine.request import text_passage
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets, read_set
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, find_sets, read_set
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import unescape

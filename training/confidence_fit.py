@@ -38,7 +38,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.model_sources import local_folder
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 from training.calibration_data import ALL, Family, Observation, observe, unseen_files
 from training.kept import kept
 

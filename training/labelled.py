@@ -11,7 +11,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, read_set
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, load_set, read_set
 from cinnabar.schemas import compile_schema
 from training.recipe import Recipe, SetRecipe, is_held_back
 

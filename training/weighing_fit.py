@@ -1,4 +1,4 @@
-"""Fits the scales that weigh two readings of a document (`extraction/filling/records/weighing.py`), and judges them.
+"""Fits the scales that weigh two readings of a document (`extraction/filling/merge/weighing.py`), and judges them.
 
     python -m training.weighing_fit ../shared/data --second qwen2.5-coder-1.5b --limit 3 --answers runs/weighing
 
@@ -26,14 +26,14 @@ from cinnabar.engine.request import Filled, Filler, Request
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.merge.merging import merge, prefer_confident_record
+from cinnabar.extraction.filling.merge.weighing import leaf_signs, weighed
 from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
-from cinnabar.extraction.filling.records.weighing import leaf_signs, weighed
 from cinnabar.extraction.learning.evaluation import leaves_of, score_set, summarise
 from cinnabar.extraction.learning.pairing import is_right
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, find_sets
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, find_sets
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form
 from training.confidence_fit import fitted_scale

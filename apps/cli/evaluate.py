@@ -19,16 +19,16 @@ from cinnabar.engine.request import Metered
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.filling.checks.validation import RecordViolation
 from cinnabar.extraction.filling.planned_models import sources_of
-from cinnabar.extraction.filling.records.validation import RecordViolation
 from cinnabar.extraction.plan.run_options import RunPlan
-from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.prompt_examples import prompt_examples
+from cinnabar.extraction.run.batch.assignment import Assignment
+from cinnabar.extraction.run.batch.prompt_examples import prompt_examples
 from cinnabar.extras import check_extra
 from cinnabar.schemas import load_schema
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+    from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 
 _SHOWN = (
     "f1",
@@ -100,7 +100,7 @@ def evaluate(
 
 def select_sets(paths: Sequence[Path], limit: int | None = None) -> list[LabelledSet]:
     """Returns the sets of these folders with the documents to score. Raises UsageError if there are none."""
-    from cinnabar.extraction.run.work.labelled_sets import find_sets  # Cold start: Torch takes a second.
+    from cinnabar.extraction.run.batch.labelled_sets import find_sets  # Cold start: Torch takes a second.
 
     if limit is not None and limit < 1:
         raise UsageError(f"--limit: expected at least 1, got {limit}")
@@ -125,7 +125,7 @@ def predict_sets(
     """
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import answers, broken_truths
-    from cinnabar.extraction.run.work.labelled_sets import read_set
+    from cinnabar.extraction.run.batch.labelled_sets import read_set
 
     source, escalation = sources_of(plan, model, without)
     if source.notice is not None:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from cinnabar.extraction.filling.progress import ReasonCount
+    from cinnabar.extraction.run.batch.assignment import Assignment
     from cinnabar.extraction.run.stored_run import Summary
-    from cinnabar.extraction.run.work.assignment import Assignment
     from cinnabar.schemas import SchemaSource
 
 
@@ -92,7 +92,7 @@ def extract(
     policies = [*(on or ()), *([f"empty={on_empty}"] if on_empty else [])]
     plan = plan_of(schema, out, on=policies, **run_options)
     # Cold start: help and the refusal of an option need none of what a run needs.
-    from cinnabar.extraction.run.work.assignment import Assignment
+    from cinnabar.extraction.run.batch.assignment import Assignment
 
     # An unusable schema is refused before weights are read.
     assignment = Assignment.of(plan, print_notice)

@@ -20,7 +20,7 @@ from cinnabar.apps.cli.options import (
 )
 from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
 from cinnabar.extraction.documents.inputs import gather, parse_locations
-from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extras import check_extra
 from cinnabar.flows.prefect_server import secret, server
 

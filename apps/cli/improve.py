@@ -23,13 +23,13 @@ from cinnabar.apps.cli.lazy_commands import AsJson
 from cinnabar.apps.cli.options import OutOption
 from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.filling.progress import OutcomeTally
-from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
-from cinnabar.extraction.run.work.assignment import Assignment, discard_model, keep_model, waiting_models
+from cinnabar.extraction.run.batch.assignment import Assignment, discard_model, keep_model, waiting_models
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.stored_records import Selection, name_in, names, select, source_of
 from cinnabar.extras import check_extra

@@ -13,8 +13,8 @@ from cinnabar.wording import harmless
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.progress import ReasonCount
     from cinnabar.extraction.plan.run_options import RunPlan
+    from cinnabar.extraction.run.batch.assignment import Assignment
     from cinnabar.extraction.run.stored_run import Summary
-    from cinnabar.extraction.run.work.assignment import Assignment
 
 
 def print_notice(note: str) -> None:

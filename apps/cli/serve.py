@@ -24,8 +24,8 @@ from cinnabar.extraction.filling.model_sources import LanguageSource, Source
 from cinnabar.extraction.filling.planned_models import chosen_note, sources_of
 from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.run.work.assignment import kept_model, model_for
-from cinnabar.extraction.run.work.prompt_examples import prompt_examples
+from cinnabar.extraction.run.batch.assignment import kept_model, model_for
+from cinnabar.extraction.run.batch.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names
 from cinnabar.extras import check_extra
 from cinnabar.schemas import SchemaSource, load_schema
@@ -244,7 +244,7 @@ def _examples(
     own = [*schemas]
     if options.examples is not None and not own:
         # Cold start: Torch takes a second.
-        from cinnabar.extraction.run.work.labelled_sets import find_sets
+        from cinnabar.extraction.run.batch.labelled_sets import find_sets
 
         own = [load_schema(one.folder / "schema.json") for one in find_sets(Path(options.examples))]
     of_set = prompt_examples(options, own, [model])

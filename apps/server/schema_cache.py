@@ -18,7 +18,7 @@ from cinnabar.engine.python_process import python_command
 from cinnabar.errors import CinnabarError, SchemaError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.parsing.texts import schema_text

@@ -24,7 +24,7 @@ from bench.everyday_invoices import open_layouts, sealed_layouts
 from bench.everyday_invoices.bill import HERE
 from bench.list_layouts.writing import scan
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, load_set
 
 #: The least confidence that is told as sure.
 SURE = 0.9

@@ -25,7 +25,7 @@ from cinnabar.extraction.corrections.units import (
     units_text,
 )
 from cinnabar.extraction.documents.content.document import Document, Evidence
-from cinnabar.extraction.filling.records.evidence import evidence_of, page_of
+from cinnabar.extraction.filling.evidence.evidence import evidence_of, page_of
 from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.strings import json_text, parse

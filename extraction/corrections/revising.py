@@ -20,8 +20,8 @@ from cinnabar.extraction.corrections.units import LEFT_OUT, CorrectedPlace, Reco
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.filling.checks.judgement import with_checks
-from cinnabar.extraction.filling.records.doubts import with_emptiness
-from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
+from cinnabar.extraction.filling.checks.validation import RecordViolation, Validator
+from cinnabar.extraction.filling.evidence.doubts import with_emptiness
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.store import tables

@@ -15,9 +15,9 @@ from cinnabar.engine.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.overlay.facts import facts_of
+from cinnabar.extraction.filling.overlay.given import told
 from cinnabar.extraction.filling.planning import passage_of
-from cinnabar.extraction.filling.records.facts import facts_of
-from cinnabar.extraction.filling.records.given import told
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.records.doubts import with_fate, with_list_fate
-from cinnabar.extraction.filling.records.facts import REFUSED
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
+from cinnabar.extraction.filling.evidence.doubts import with_fate, with_list_fate
+from cinnabar.extraction.filling.overlay.facts import REFUSED
 from cinnabar.extraction.plan.run_options import OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 

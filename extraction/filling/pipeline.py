@@ -15,14 +15,14 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.checks.validation import Validator
+from cinnabar.extraction.filling.evidence.doubts import with_emptiness
 from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text, outcome_of, to_quarantine
+from cinnabar.extraction.filling.merge.merging import merge
+from cinnabar.extraction.filling.overlay.facts import REFUSED, Facts, demanded_refusals, facts_of
+from cinnabar.extraction.filling.overlay.given import Given, gather, given_by, told
 from cinnabar.extraction.filling.planning import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.filling.recording import ALONE, record_of
-from cinnabar.extraction.filling.records.doubts import with_emptiness
-from cinnabar.extraction.filling.records.facts import REFUSED, Facts, demanded_refusals, facts_of
-from cinnabar.extraction.filling.records.given import Given, gather, given_by, told
-from cinnabar.extraction.filling.records.merging import merge
-from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
 from cinnabar.extraction.filling.stages import DOUBTED, LAST, READ, STORED, MergedRecord, go_through
 from cinnabar.extraction.filling.tiers import Escalated, Tier, escalate

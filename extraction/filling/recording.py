@@ -8,11 +8,11 @@ from dataclasses import replace
 from cinnabar.engine.evidence.words_behind import row_region, words_behind
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document, Evidence
+from cinnabar.extraction.filling.evidence.doubts import ambiguities, notes_of
+from cinnabar.extraction.filling.evidence.evidence import chance_of_reading, evidence_of, page_of
+from cinnabar.extraction.filling.overlay.facts import NO_FACTS, REFUSED, Facts
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.filling.planning import TableColumns, locale_of
-from cinnabar.extraction.filling.records.doubts import ambiguities, notes_of
-from cinnabar.extraction.filling.records.evidence import chance_of_reading, evidence_of, page_of
-from cinnabar.extraction.filling.records.facts import NO_FACTS, REFUSED, Facts
 from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, STRUCK, notes_in
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.form.form import Form

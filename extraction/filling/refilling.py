@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.filling.records.freezing import Frozen, freeze, left_of, splice, taken_places
+from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, left_of, splice, taken_places
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.changes import Changes

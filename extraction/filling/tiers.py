@@ -19,9 +19,7 @@ from cinnabar.engine.work_time import answer_within, part
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.escalation import likely_right
-from cinnabar.extraction.filling.planning import chunks_for, passage_of
-from cinnabar.extraction.filling.records.given import Given, Told, put, told
-from cinnabar.extraction.filling.records.list_evidence import (
+from cinnabar.extraction.filling.merge.list_evidence import (
     contradicted_lists,
     settled_lists,
     with_doubted_sums,
@@ -29,9 +27,11 @@ from cinnabar.extraction.filling.records.list_evidence import (
     with_placed_numbers,
     without_sum_rows,
 )
-from cinnabar.extraction.filling.records.merging import merge, prefer_confident_record
-from cinnabar.extraction.filling.records.sure_values import is_unsure, sure_values
-from cinnabar.extraction.filling.records.weighing import weighed
+from cinnabar.extraction.filling.merge.merging import merge, prefer_confident_record
+from cinnabar.extraction.filling.merge.weighing import weighed
+from cinnabar.extraction.filling.overlay.given import Given, Told, put, told
+from cinnabar.extraction.filling.overlay.sure_values import is_unsure, sure_values
+from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.stages import RAISED, MergedRecord, go_through
 from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
 from cinnabar.schemas.form.fitting import walk_lists

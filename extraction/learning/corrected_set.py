@@ -22,7 +22,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.batch_reader import BatchReader
 from cinnabar.extraction.filling.pipeline import OpenedInput
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, read_set
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, load_set, read_set
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import (
     LatestRecord,

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from cinnabar.extraction.filling.checks.validation import RecordViolation, Validator
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
-from cinnabar.extraction.filling.records.validation import RecordViolation, Validator
 from cinnabar.extraction.learning.pairing import LeafPair, ListPair, leaf_pairs, list_pairs, says_something
 from cinnabar.extraction.learning.pairing import Path as FieldPath
 from cinnabar.extraction.learning.scoring import Figures, Prediction, Scoring, spell_path
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, Truth
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, Truth
 from cinnabar.extraction.store.records import Outcome
 
 

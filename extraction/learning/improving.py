@@ -33,9 +33,9 @@ from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import TrainingConfig, train
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.pipeline import Job
 from cinnabar.extraction.filling.planning import passage_of
-from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.routing.examples import load_examples, save_examples
 from cinnabar.extraction.filling.routing.vectors import examples_of
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
@@ -47,8 +47,8 @@ from cinnabar.extraction.learning.evaluation import (
 from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
 from cinnabar.extraction.learning.refitting import Refit, ranged, rated_of, refitted
 from cinnabar.extraction.learning.scoring import Figures
-from cinnabar.extraction.run.work.assignment import FIGURES, candidate, models_of
-from cinnabar.extraction.run.work.labelled_sets import mark_of
+from cinnabar.extraction.run.batch.assignment import FIGURES, candidate, models_of
+from cinnabar.extraction.run.batch.labelled_sets import mark_of
 from cinnabar.extraction.store.files import write_bytes
 from cinnabar.schemas import compile_schema
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cinnabar.engine.models.reader.calibration import Calibration, Scale
 from cinnabar.extraction.learning.evaluation import leaves_of
 from cinnabar.extraction.learning.scoring import Prediction, calibration_error
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 
 #: The weight of the squared distance of factor and shift from one and zero, in values.
 _NEAR = 5.0

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.corrections.journal import unread_corrections
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting, renew_corrected
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import FileProblem, content_problem, set_aside, within
 from cinnabar.extraction.store.files import is_locked

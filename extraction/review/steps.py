@@ -17,7 +17,7 @@ from cinnabar.extraction.filling.batch_reader import BatchReader
 from cinnabar.extraction.filling.model_sources import MODEL_FOLDER, LanguageSource, ModelSource, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
-from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.store.names import resolve_name
 from cinnabar.extraction.store.reading import connect, show
 from cinnabar.extraction.store.records import Outcome

@@ -17,14 +17,14 @@ from cinnabar.engine.work_time import told_to
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import LanguageSource, name_of
 from cinnabar.extraction.filling.time_estimate import Pace, usual_seconds
+from cinnabar.extraction.run.batch.assignment import Assignment
+from cinnabar.extraction.run.batch.retries import BatchAttempts
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.cluster.supervisor import Supervisor
 from cinnabar.extraction.run.commits import Commits
 from cinnabar.extraction.run.engines.pool import EnginePool, engines_of
 from cinnabar.extraction.run.report.reports import report_of_run
 from cinnabar.extraction.run.stored_run import Summary, commit_behind
-from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.retries import BatchAttempts
 from cinnabar.extraction.store.records import Outcome
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.

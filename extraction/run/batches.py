@@ -13,7 +13,7 @@ from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.filling.batch_reader import BatchReader
 from cinnabar.extraction.plan.outcomes import UNREADABLE
-from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.store.records import Outcome
 
 # Torch takes seconds to import; a run that finds its work done does not pay for it.

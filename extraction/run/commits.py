@@ -16,9 +16,9 @@ from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.model_sources import name_of, named_folder
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.progress import ProgressListener
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.stored_run import Run
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.left_over import remove_left_over
 from cinnabar.extraction.store.records import EMPTY, EMPTY_RECORD, Outcome
 from cinnabar.extraction.store.store import Store

@@ -22,6 +22,7 @@ from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, open_output
@@ -30,7 +31,6 @@ from cinnabar.extraction.run.renamed_records import bring_along
 from cinnabar.extraction.run.run_group import RunGroup
 from cinnabar.extraction.run.settled_inputs import settle_inputs
 from cinnabar.extraction.run.stored_run import Summary
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.spelling import ARGUMENTS, Spelling, begin_with, remember
 from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.store.tables import printable

@@ -15,7 +15,7 @@ from cinnabar.extraction.corrections.units import scalars
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import with_checks
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.model_runs import READ_BY
 from cinnabar.extraction.store.reading import connect, spelling

@@ -14,8 +14,8 @@ from cinnabar.errors import NotAccepted, NotUnited, RunError
 from cinnabar.extraction.corrections.changes import renamed_record
 from cinnabar.extraction.filling.checks.judgement import with_checks
 from cinnabar.extraction.filling.progress import ProgressListener
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.stored_run import Run
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import LatestRecord, Selection, changes_since, load_records, select

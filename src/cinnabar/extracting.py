@@ -21,8 +21,8 @@ from cinnabar.documents import Documents, locations_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.extract import begin_extraction
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.records import LeafRow, Outcome
 from cinnabar.keywords import PLAN_KEYWORDS, Options

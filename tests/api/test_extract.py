@@ -333,7 +333,7 @@ def test_the_folders_of_the_package_need_no_module_of_the_api() -> None:
 def test_a_model_that_was_kept_in_the_folder_is_used_unless_another_is_named(
     mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cinnabar.extraction.run.work import assignment
+    from cinnabar.extraction.run.batch import assignment
 
     asked: list[tuple[Path, list[str], str | None]] = []
 

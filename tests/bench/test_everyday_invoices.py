@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from bench.everyday_invoices.__main__ import HERE, lay_out, score
 
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.learning.evaluation import broken_truths
-from cinnabar.extraction.run.work.labelled_sets import load_set
+from cinnabar.extraction.run.batch.labelled_sets import load_set
 from cinnabar.schemas import load_schema
 
 

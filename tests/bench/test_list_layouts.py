@@ -15,9 +15,9 @@ from bench.list_layouts.writing import drawn, write_part
 from bench.list_report import Rows, counted
 
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.learning.evaluation import broken_truths
-from cinnabar.extraction.run.work.labelled_sets import find_sets
+from cinnabar.extraction.run.batch.labelled_sets import find_sets
 from cinnabar.schemas import compile_schema, load_schema
 
 LAYOUTS = [pytest.param(part, one, id=one.name) for part, layouts in PARTS.items() for one in layouts]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from bench.new_kinds.__main__ import HERE, lay_out
 
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.learning.evaluation import broken_truths
-from cinnabar.extraction.run.work.labelled_sets import find_sets
+from cinnabar.extraction.run.batch.labelled_sets import find_sets
 from cinnabar.schemas import compile_schema, load_schema
 
 KINDS = [pytest.param(path.parent, id=path.parent.name) for path in sorted(HERE.glob("**/truth.jsonl"))]

@@ -17,10 +17,10 @@ from tests.support.told_progress import Told
 from cinnabar.errors import RunError
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.run.batch import retries
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
 from cinnabar.extraction.run.stored_run import Summary
-from cinnabar.extraction.run.work import retries
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store
 

@@ -12,11 +12,11 @@ from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.run.backfill.backfill import Backfill, begin_backfill
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster
 from cinnabar.extraction.run.extract import begin_extraction
 from cinnabar.extraction.run.stored_run import Summary
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.stored_records import Selection
 from cinnabar.schemas import SchemaSource
 

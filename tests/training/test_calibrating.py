@@ -26,7 +26,7 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.network.network import Network, Size
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.errors import CinnabarError, UsageError
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set, mark_of
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, load_set, mark_of
 
 
 def observed(name: str, count: int, seed: int, honest: float) -> list[Observation]:

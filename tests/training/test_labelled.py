@@ -10,7 +10,7 @@ from training.calibrate import sets_of_recipe
 from training.labelled import held_back_part, set_source
 from training.recipe import MadeRecipe, Recipe, SetRecipe, is_held_back
 
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 
 FILES = [f"{number}.txt" for number in range(60)]
 RECIPE = Recipe({"trained": SetRecipe()}, ("left",), {}, MadeRecipe())

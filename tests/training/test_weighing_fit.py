@@ -15,8 +15,8 @@ from training.weighing_fit import SIGNS, fitted, left_out, two_readings, worth
 
 from cinnabar.engine.fill.engine import Engine, Watcher
 from cinnabar.engine.request import Filled, Filler, Leaf, Request, Result
-from cinnabar.extraction.filling.records.weighing import NULLS, VALUES
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet, load_set
+from cinnabar.extraction.filling.merge.weighing import NULLS, VALUES
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, load_set
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": ["string", "null"]}}, "required": ["city"]}
 

@@ -120,7 +120,7 @@ def _told(one: Beside) -> dict[Span, bool]:
         answer = _ANSWER.match(text, end, line_end) or _ALONE_BELOW.match(text, end)
         value = _ANSWERS.get(answer[1].lower()) if answer is not None else None
         boxes = len(_BOX.findall(text, line_start, line_end))
-        if boxes > (answer is not None and value is not None):  # `records/marks.py` reads boxes
+        if boxes > (answer is not None and value is not None):  # `overlay/marks.py` reads boxes
             continue
         if answer is not None and value is not None:
             told[answer.span(1)] = value

@@ -13,7 +13,7 @@ from cinnabar.engine.evidence.words_behind import row_region
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.records.given import Given, put
+from cinnabar.extraction.filling.overlay.given import Given, put
 from cinnabar.extraction.filling.surroundings import (
     answers,
     columns,

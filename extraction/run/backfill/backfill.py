@@ -23,11 +23,11 @@ from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
 from cinnabar.extraction.filling.refilling import Known
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Outstanding
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, open_output
 from cinnabar.extraction.run.renamed_records import renamed_outcomes
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.store import PASSWORD_COUNT
 from cinnabar.extraction.store.stored_records import (

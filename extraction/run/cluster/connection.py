@@ -21,7 +21,7 @@ from typing import Any
 from cinnabar.engine.python_process import python_command
 from cinnabar.errors import ClusterGone, UsageError
 from cinnabar.extraction.filling.model_sources import RemoteSource
-from cinnabar.extraction.run.work.assignment import Assignment
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extras import check_extra
 
 #: Seconds that a cluster may take to answer.

@@ -16,6 +16,15 @@ from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
+from cinnabar.extraction.run.batch.assignment import Assignment
+from cinnabar.extraction.run.batch.retries import (
+    ATTEMPTS,
+    FINAL_ERRORS,
+    WHOLE_ATTEMPTS,
+    BatchAttempts,
+    join_alone,
+    lose_document,
+)
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat
 from cinnabar.extraction.run.cluster.workers import (
     Filling,
@@ -24,15 +33,6 @@ from cinnabar.extraction.run.cluster.workers import (
     packed_assignment,
     shipment_bytes,
     shipments_of,
-)
-from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.retries import (
-    ATTEMPTS,
-    FINAL_ERRORS,
-    WHOLE_ATTEMPTS,
-    BatchAttempts,
-    join_alone,
-    lose_document,
 )
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cinnabar.engine.model import Model
     from cinnabar.extraction.filling.pipeline import Batch, Job
     from cinnabar.extraction.filling.refilling import Known
-    from cinnabar.extraction.run.work.assignment import Assignment
+    from cinnabar.extraction.run.batch.assignment import Assignment
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, RemoteSource
 from cinnabar.extraction.filling.time_estimate import usable_cores
+from cinnabar.extraction.run.batch.assignment import Assignment
+from cinnabar.extraction.run.batch.retries import WHOLE_ATTEMPTS, join_alone, lose_document
 from cinnabar.extraction.run.engines.worker import LENGTH, frame
-from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.retries import WHOLE_ATTEMPTS, join_alone, lose_document
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Batch, OpenedInput

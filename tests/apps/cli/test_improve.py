@@ -26,7 +26,7 @@ from cinnabar.extraction.learning import improving
 from cinnabar.extraction.learning.corrected_set import corrected_set
 from cinnabar.extraction.learning.improving import Improvement, Stage
 from cinnabar.extraction.learning.refitting import Refit
-from cinnabar.extraction.run.work.labelled_sets import mark_of
+from cinnabar.extraction.run.batch.labelled_sets import mark_of
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
 from cinnabar.schemas import compile_schema

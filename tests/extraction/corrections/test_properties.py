@@ -14,7 +14,7 @@ from tests.support.corrected_folder import DOCUMENTS, SCHEMA, commit_waiting_of,
 from tests.support.store_fixtures import compact
 
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused, corrections
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.store import Store

@@ -10,8 +10,8 @@ import pytest
 from tests.support.remote_forms import form_of
 
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.filling.records.freezing import Frozen, freeze, splice, taken_places
-from cinnabar.extraction.filling.records.given import told
+from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, splice, taken_places
+from cinnabar.extraction.filling.overlay.given import told
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.compiling.changes import Changes
 

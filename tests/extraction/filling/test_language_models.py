@@ -39,11 +39,11 @@ from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSourc
 from cinnabar.extraction.filling.planned_models import Escalation, sources_of
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
+from cinnabar.extraction.run.batch.assignment import Assignment
+from cinnabar.extraction.run.batch.labelled_sets import find_sets
 from cinnabar.extraction.run.cluster.connection import join_cluster
 from cinnabar.extraction.run.cluster.workers import model_needs, packed_assignment
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.work.assignment import Assignment
-from cinnabar.extraction.run.work.labelled_sets import find_sets
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome, Record

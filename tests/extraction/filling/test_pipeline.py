@@ -15,9 +15,9 @@ from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, run_batch
 from cinnabar.extraction.filling.recording import record_of
-from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.form.form import Form
 

@@ -10,8 +10,8 @@ from tests.support.reading_model import ReadingModel
 
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.extraction.documents.ingest import parse
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
-from cinnabar.extraction.filling.records.validation import Validator
 from cinnabar.extraction.filling.refilling import Known
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas import compile_schema, load_schema

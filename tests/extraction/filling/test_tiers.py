@@ -24,10 +24,10 @@ from cinnabar.engine.work_time import seconds_to_answer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
+from cinnabar.extraction.filling.overlay.given import told
+from cinnabar.extraction.filling.overlay.sure_values import sure_values
 from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.planning import passage_of
-from cinnabar.extraction.filling.records.given import told
-from cinnabar.extraction.filling.records.sure_values import sure_values
 from cinnabar.extraction.filling.stages import MergedRecord
 from cinnabar.extraction.filling.tiers import Tier, _answers, _is_asked, escalate
 from cinnabar.extraction.plan.run_options import RunOptions

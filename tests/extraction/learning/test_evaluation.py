@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.learning.evaluation import (
     best_constant,
     best_constant_of,
@@ -17,7 +17,7 @@ from cinnabar.extraction.learning.evaluation import (
     summarise,
 )
 from cinnabar.extraction.learning.scoring import area_under_curve
-from cinnabar.extraction.run.work.labelled_sets import find_sets, load_set
+from cinnabar.extraction.run.batch.labelled_sets import find_sets, load_set
 from cinnabar.schemas import load_schema
 
 

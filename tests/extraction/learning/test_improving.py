@@ -31,7 +31,7 @@ from cinnabar.extraction.learning.improving import (
     plan_for,
     steps_for,
 )
-from cinnabar.extraction.run.work.assignment import (
+from cinnabar.extraction.run.batch.assignment import (
     candidate,
     discard_model,
     keep_model,
@@ -39,7 +39,7 @@ from cinnabar.extraction.run.work.assignment import (
     model_for,
     models_of,
 )
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 from cinnabar.schemas import SchemaSource, load_schema
 
 KINDS = ("letter", "notice")

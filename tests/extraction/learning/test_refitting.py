@@ -11,7 +11,7 @@ import pytest
 
 from cinnabar.engine.models.reader.calibration import Calibration, Scale
 from cinnabar.extraction.learning.refitting import Rated, ranged, rated_of, refitted
-from cinnabar.extraction.run.work.labelled_sets import LabelledSet
+from cinnabar.extraction.run.batch.labelled_sets import LabelledSet
 
 OWN = Scale(0.5, {"posterior": 1.0, "label": 0.4})
 CALIBRATION = Calibration(OWN, OWN, OWN, "w", lists=OWN)

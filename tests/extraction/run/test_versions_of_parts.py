@@ -20,8 +20,8 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.model_sources import LanguageSource
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.reading import query
 from cinnabar.schemas import load_schema

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cinnabar.extraction.filling.records.validation import Validator
+from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.schemas import SchemaError, UnsupportedSchema, compile_schema, load_schema
 from cinnabar.schemas.parsing.texts import MAX_DIGITS, MAX_LEVELS, read_schema, schema_text
 

@@ -23,8 +23,8 @@ from cinnabar.extraction.documents.processes import process
 from cinnabar.extraction.documents.processes.process import WorkerProcess
 from cinnabar.extraction.filling.model_sources import model_source
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.engines.pool import EnginePool
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.schemas import load_schema
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/PID/environ")

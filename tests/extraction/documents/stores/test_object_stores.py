@@ -28,8 +28,8 @@ from cinnabar.extraction.documents.stores import bucket as buckets
 from cinnabar.extraction.documents.stores.store import FILE, StoreItem
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
+from cinnabar.extraction.run.batch import retries
 from cinnabar.extraction.run.stored_run import Summary
-from cinnabar.extraction.run.work import retries
 from cinnabar.extraction.store.reading import query
 
 MBOX = "".join(

@@ -33,13 +33,13 @@ from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import driver_of
 from cinnabar.extraction.run.cluster import connection
 from cinnabar.extraction.run.cluster.connection import Cluster, Heartbeat, check_cluster, join_cluster
 from cinnabar.extraction.run.cluster.supervisor import EngineSlot, engine_slots, parser_machines
 from cinnabar.extraction.run.cluster.workers import Filling, packed_assignment, shipments_of
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import load_schema

@@ -16,9 +16,9 @@ from tests.support.told_progress import Told
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, model_source
 from cinnabar.extraction.plan.run_options import RunOptions
+from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.engines.pool import engines_of
 from cinnabar.extraction.run.extract import extract
-from cinnabar.extraction.run.work.assignment import Assignment
 from cinnabar.extraction.store.reading import query
 
 # Each process imports PyTorch when it starts, which takes long on a machine busy with other work.

@@ -1,0 +1,238 @@
+"""Gives what need not be asked of a stored record, and splices the answer into the record.
+
+Values and absences are given one by one, lists with their rows. The form cannot
+express some known values (the names of open properties, kinds of value that are not plain). There the model is asked
+for nothing, or its answer is ignored: unasked values always come from the stored record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cinnabar.engine.request import Leaf
+from cinnabar.extraction.filling.overlay.given import Given
+from cinnabar.extraction.store.records import Record
+from cinnabar.schemas.automata.strings import copied, json_text, scalar_text
+from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.form.fitting import branch_of
+from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.pointers import above, escape, index_of, put_value, unescape, value_at
+
+#: Marks an absent property.
+_OUT = object()
+
+
+@dataclass(slots=True)
+class Frozen:
+    """What is given of a stored record; a list or an alternative without leaves is one of which nothing is asked.
+
+    `asked` holds the places to fill because of the record itself, beside those of its schema's changes. `unnamed` are
+    the properties that the form does not name: no model is asked for them, so they stay as they are.
+    """
+
+    given: list[Given] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    unnamed: set[str] = field(default_factory=set)
+    _holders: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._holders.update(at for place in self.asked for at in above(place))
+
+    def ask(self, pointer: str) -> None:
+        """Has this place filled because of the record."""
+        self.asked.add(pointer)
+        self._holders.update(above(pointer))
+
+    def asks(self, pointer: str) -> bool:
+        """Returns True if this place is filled because of the record."""
+        return any(place in self.asked for place in above(pointer))
+
+    def within(self, pointer: str) -> bool:
+        """Returns True if this place, or one below it, is filled because of the record."""
+        return pointer in self._holders or self.asks(pointer)
+
+
+def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lists: bool = True) -> Frozen:
+    """Freezes a record under these changes of its schema, except leaves and rows below this confidence.
+
+    A list with anything to ask is asked as a whole if its rows cannot be told apart: one of them has no frozen value,
+    or `lists` is false because the document is read in chunks.
+    """
+    walk = _FreezeWalk(record, changes, below, lists, _beginnings(record))
+    for leaf in record.leaves:
+        if leaf.confidence < below:
+            walk.frozen.ask(leaf.pointer)
+    walk.visit(form.root, record.value, "", "", False)
+    return walk.frozen
+
+
+@dataclass(slots=True)
+class _FreezeWalk:
+    record: Record
+    changes: Changes
+    below: float
+    lists: bool
+    begins: Mapping[str, int]
+    frozen: Frozen = field(default_factory=Frozen)
+
+    def visit(self, node: Node, value: Any, pointer: str, path: str, spare: bool) -> None:
+        """Freezes this place; `spare` is true if the record may omit it."""
+        if self.changes.asks(path):
+            return
+        if isinstance(node, Slot):
+            self._slot(node, value, pointer, spare)
+        elif isinstance(node, ObjectNode):
+            self._object(node, value, pointer, path, spare)
+        elif isinstance(node, ArrayNode):
+            self._array(node, value, pointer, path)
+        elif self.frozen.within(pointer):
+            # The alternatives of a value have no confidence of their own.
+            self.frozen.ask(pointer)
+        else:
+            branch = None if value in (None, _OUT) else branch_of(node, value)
+            if branch is not None and is_plain(node.branches[branch]):
+                self.visit(node.branches[branch], value, pointer, path, False)
+            else:
+                self._count(node, value, pointer)
+
+    def _slot(self, node: Slot, value: Any, pointer: str, spare: bool) -> None:
+        if self.frozen.asks(pointer):
+            return
+        if value is _OUT and spare:
+            self._give(node, None, pointer)
+            return
+        text = None if value is _OUT or isinstance(value, (dict, list)) else scalar_text(value)
+        if text is not None and node.accepts(text.encode()):
+            self._give(node, text, pointer)
+        else:
+            self.frozen.ask(pointer)
+
+    def _give(self, node: Slot, text: str | None, pointer: str) -> None:
+        leaf = Leaf(text, 1.0, origin="known", slot=node.index)
+        self.frozen.given.append(Given.scalar(pointer, node, "stored", leaf))
+
+    def _object(self, node: ObjectNode, value: Any, pointer: str, path: str, spare: bool) -> None:
+        there = isinstance(value, Mapping)
+        may_close = spare or node.nullable
+        for place in node.properties:
+            step = escape(place.name)
+            part = value.get(place.name, _OUT) if there else _OUT
+            free = not place.required or (may_close and not there)
+            self.visit(place.node, part, f"{pointer}/{step}", f"{path}/{step}", free)
+        named = {place.name for place in node.properties}
+        unnamed = (name for name in value if name not in named) if there else ()
+        self.frozen.unnamed.update(f"{pointer}/{escape(name)}" for name in unnamed)
+        for rest in node.rest:
+            self._count(rest, _OUT, f"{pointer}/*")
+
+    def _array(self, node: ArrayNode, value: Any, pointer: str, path: str) -> None:
+        asked = self.changes.within(path) or self.frozen.within(pointer)
+        if not isinstance(value, list):
+            self._count(node, value, pointer)
+            return
+        rows = [self.record.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
+        if any(sure is not None and sure < self.below for sure in (*rows, self.record.lists.get(pointer))):
+            self.frozen.ask(pointer)
+            return
+        whole = self._rows(node, value, pointer, path) if self.lists and value else None
+        if whole is not None:
+            self.frozen.given.append(whole)
+        elif asked and value:
+            self.frozen.ask(pointer)
+        else:
+            self._count(node, value, pointer)
+
+    def _rows(self, node: ArrayNode, value: list[Any], pointer: str, path: str) -> Given | None:
+        """Returns a list with its items given one by one; None if an item has no given value.
+
+        Lists within an item have no rows: they are kept as they are, or asked with the whole list.
+        """
+        held = Frozen(asked=set(self.frozen.asked), unnamed=self.frozen.unnamed)
+        inner = _FreezeWalk(self.record, self.changes, self.below, False, self.begins, held)
+        frozen, begins, rows = inner.frozen, 0, dict[str, tuple[int, float]]()
+        for at, item in enumerate(value):
+            first = at < len(node.prefix)
+            part = node.prefix[at] if first else node.item
+            count = len(frozen.given)
+            if part is not None:
+                inner.visit(part, item, f"{pointer}/{at}", f"{path}/{at if first else '*'}", False)
+            leaves = (leaf for one in frozen.given[count:] for leaf in one.leaves.values())
+            if all(leaf.text in (None, "null") for leaf in leaves):
+                return None
+            if not first:
+                begins = self.begins.get(f"{pointer}/{at}", begins)
+                rows[f"{pointer}/{at}"] = begins, 1.0
+        cells = {at: leaf for one in frozen.given for at, leaf in one.leaves.items()}
+        whole = Given(pointer, node, "stored", json_text(value), cells, rows)
+        return whole if frozen.asked == self.frozen.asked else None
+
+    def _count(self, node: Node, value: Any, pointer: str) -> None:
+        """Tells the model to look for no rows here."""
+        self.frozen.given.append(Given(pointer, node, "stored", None if value is _OUT else json_text(value), {}))
+
+
+def is_plain(node: Node) -> bool:
+    """Returns True if all values of this alternative can be frozen."""
+    if isinstance(node, ObjectNode):
+        return not node.rest and all(is_plain(place.node) for place in node.properties)
+    return isinstance(node, Slot)
+
+
+def _beginnings(record: Record) -> dict[str, int]:
+    """Returns the character at which each place of a record with evidence begins."""
+    beginnings: dict[str, int] = {}
+    for leaf in record.leaves:
+        for start in [span.start for span in leaf.evidence.spans] if leaf.evidence else ():
+            for at in above(leaf.pointer):
+                beginnings[at] = min(start, beginnings.get(at, start))
+    return beginnings
+
+
+def left_of(record: Record, changes: Changes) -> Any:
+    """Returns the value of a record without the places that are gone; it may be changed."""
+    left = copied(record.value)
+    for place in changes.gone:
+        for pointer in list(_places(place.split("/")[1:], left, left, "")):
+            put_value(left, pointer)
+    return left
+
+
+def taken_places(left: Any, new: Any, changes: Changes, frozen: Frozen) -> list[str]:
+    """Returns the pointers of the asked parts of a new record, to be put into what is left of the old one."""
+    unsure = (at for at in frozen.asked if frozen.unnamed.isdisjoint(above(at)))
+    asked = (place.split("/")[1:] for place in (*changes.asked_places, *unsure))
+    places = dict.fromkeys(pointer for steps in asked for pointer in _places(steps, left, new, ""))
+    return [at for at in places if not any(outer in places for outer in above(at) if outer != at)]
+
+
+def splice(left: Any, new: Any, taken: Iterable[str]) -> Any:
+    """Returns what is left of a record, which is changed, with these parts of a new one."""
+    for pointer in taken:
+        if not pointer:
+            return new
+        put_value(left, pointer, value_at(new, pointer))
+    return left
+
+
+def _places(steps: Sequence[str], old: Any, new: Any, pointer: str) -> Iterator[str]:
+    """Yields the places of an old record that a template names, to be taken from a new one.
+
+    A list of another length and an object that only the new one has are taken whole; a list without an item stays.
+    """
+    if not steps:
+        yield pointer
+    elif isinstance(old, list):
+        if isinstance(new, list) and len(old) != len(new) and old:
+            yield pointer
+        elif isinstance(new, list):
+            items, named = range(len(old)), index_of(steps[0])
+            for at in items if named is None else items[named : named + 1]:
+                yield from _places(steps[1:], old[at], new[at], f"{pointer}/{at}")
+    elif isinstance(new, dict):
+        if isinstance(old, dict):
+            name = unescape(steps[0])
+            yield from _places(steps[1:], old.get(name), new.get(name), f"{pointer}/{steps[0]}")
+        else:
+            yield pointer
