@@ -22,8 +22,8 @@ from cinnabar.extraction.store.records import ListNote, Record
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.strings import json_text, parse
-from cinnabar.schemas.compiling.changes import Renames, changes
 from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.version_changes import Renames, changes
 from cinnabar.schemas.pointers import above
 
 

@@ -10,8 +10,8 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, left_of, splice, taken_places
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
-from cinnabar.schemas.compiling.changes import Changes
 from cinnabar.schemas.compiling.compile import CompiledSchema
+from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import above, template_of
 

@@ -19,7 +19,7 @@ from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import LatestRecord, Selection, changes_since, load_records, select
-from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.wording import with_noun
 
 # Records that are fetched and committed at a time.

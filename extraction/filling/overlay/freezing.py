@@ -15,7 +15,7 @@ from cinnabar.engine.request import Leaf
 from cinnabar.extraction.filling.overlay.given import Given
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import copied, json_text, scalar_text
-from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import above, escape, index_of, put_value, unescape, value_at

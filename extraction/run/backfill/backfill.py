@@ -41,7 +41,7 @@ from cinnabar.extraction.store.stored_records import (
     select,
 )
 from cinnabar.extraction.store.tables import printable
-from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.compiling.version_changes import Changes
 
 
 def begin_backfill(

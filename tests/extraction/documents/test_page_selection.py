@@ -23,7 +23,7 @@ from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.planning import stretches_of
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.changes import changes
+from cinnabar.schemas.compiling.version_changes import changes
 from cinnabar.schemas.keywords import PAGES, PageRanges
 
 NAME: dict[str, Any] = {

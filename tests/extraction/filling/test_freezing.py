@@ -13,7 +13,7 @@ from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, splice, taken_places
 from cinnabar.extraction.filling.overlay.given import told
 from cinnabar.extraction.store.records import LeafRow, Record
-from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.compiling.version_changes import Changes
 
 #: The version that has one column more than the record.
 SCHEMA: dict[str, Any] = {

@@ -15,7 +15,7 @@ from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
 from cinnabar.extraction.filling.refilling import Known
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.compiling.changes import Changes
+from cinnabar.schemas.compiling.version_changes import Changes
 
 SCHEMA: dict[str, Any] = {
     "title": "note",

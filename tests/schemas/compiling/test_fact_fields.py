@@ -9,8 +9,8 @@ import pytest
 
 from cinnabar.errors import SchemaError, UsageError
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.compiling.changes import changes
 from cinnabar.schemas.compiling.fact_fields import fact_fields
+from cinnabar.schemas.compiling.version_changes import changes
 from cinnabar.schemas.facts import FACTS, column_of
 
 FACTS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "facts.md"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.compiling.changes import Changes, changes
+from cinnabar.schemas.compiling.version_changes import Changes, changes
 
 LINE: dict[str, Any] = {
     "type": "object",
