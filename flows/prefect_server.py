@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from pydantic import SecretStr
 
-from cinnabar.engine.python_process import SAFE_PATH, python_command
+from cinnabar.engine.child_process import SAFE_PATH, python_command
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.mailboxes.credential import KeptSecret
 

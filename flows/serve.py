@@ -6,7 +6,7 @@ import os
 from typing import Any
 from zoneinfo import available_timezones
 
-from cinnabar.engine.python_process import SAFE_PATH
+from cinnabar.engine.child_process import SAFE_PATH
 from cinnabar.errors import UsageError
 from cinnabar.flows.extract import extract_folder
 

@@ -23,7 +23,7 @@ from pydantic import Field
 from cinnabar.apps.server.bodies import check_parameters
 from cinnabar.apps.server.documents import FILES, FileReading
 from cinnabar.apps.server.parameters import ExtractBody
-from cinnabar.engine.python_process import python_command
+from cinnabar.engine.child_process import python_command
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from cinnabar.apps.server.errors import ApiError, of_schema
+from cinnabar.engine.child_process import python_command
 from cinnabar.engine.models.language.memory import give_back_memory
-from cinnabar.engine.python_process import python_command
 from cinnabar.errors import CinnabarError, SchemaError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.filling.checks.checks import Checks

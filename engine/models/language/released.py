@@ -18,12 +18,12 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import IO
 
+from cinnabar.engine.child_process import python_command
 from cinnabar.engine.models.language.configuration import models_folder
 from cinnabar.engine.models.language.gguf_folder import write_texts
 from cinnabar.engine.models.language.hub import fetch_file, sha256_of
 from cinnabar.engine.models.language.weights_file import GGUF_INDEX
 from cinnabar.engine.models.releases import RELEASED, Released
-from cinnabar.engine.python_process import python_command
 from cinnabar.errors import CinnabarError, UsageError
 from cinnabar.extras import check_extra
 

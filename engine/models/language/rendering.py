@@ -20,8 +20,7 @@ import jinja2
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from cinnabar.engine.child_environment import child_environment
-from cinnabar.engine.python_process import python_command
+from cinnabar.engine.child_process import child_environment, python_command
 from cinnabar.errors import RunError
 
 #: The limits of the process: seconds of processor time, seconds by the clock, bytes of memory.

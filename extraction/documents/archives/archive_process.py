@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from cinnabar.closing import Closing
-from cinnabar.engine.python_process import python_command
+from cinnabar.engine.child_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.inputs import Content, modified_at, open_regular, own_path
 from cinnabar.extraction.documents.content.limits import (

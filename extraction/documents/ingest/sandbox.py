@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import orjson
 
 from cinnabar.closing import Closing
-from cinnabar.engine.python_process import python_command
+from cinnabar.engine.child_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.documents.content.inputs import Content, content_of
@@ -26,8 +26,8 @@ from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
-from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 from cinnabar.extraction.documents.processes.serving import HEADER, BadFrame, lengths, unpack
+from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 
 # Documents for each worker that are in progress or wait for their turn.
 LOOK_AHEAD = 4

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from cinnabar.engine.child_environment import child_environment
+from cinnabar.engine.child_process import child_environment
 from cinnabar.extras import EXTRAS, install_line
 
 #: The command that installs the default engine.

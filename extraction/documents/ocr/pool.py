@@ -13,7 +13,7 @@ from enum import Enum
 
 import orjson
 
-from cinnabar.engine.python_process import python_command
+from cinnabar.engine.child_process import python_command
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, Fact, Picture
 from cinnabar.extraction.documents.content.language import language_of

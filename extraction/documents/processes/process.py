@@ -14,7 +14,7 @@ from typing import IO, Any, Generic, ParamSpec, TypeVar
 
 import orjson
 
-from cinnabar.engine.child_environment import child_environment
+from cinnabar.engine.child_process import child_environment
 from cinnabar.errors import RunError
 from cinnabar.extraction.documents.content.limits import MAX_STARTS, START_SECONDS
 from cinnabar.extraction.documents.processes.serving import MAGIC, read_whole, write_whole

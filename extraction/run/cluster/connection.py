@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from cinnabar.engine.python_process import python_command
+from cinnabar.engine.child_process import python_command
 from cinnabar.errors import ClusterGone, UsageError
 from cinnabar.extraction.filling.model_sources import RemoteSource
 from cinnabar.extraction.run.batch.assignment import Assignment

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 # Torch takes a second to import, and the run's own process does not need it beside its engines.
 from cinnabar.closing import Closing
-from cinnabar.engine.python_process import python_command
+from cinnabar.engine.child_process import python_command
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess
 from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, RemoteSource

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.import_graph import modules
 
-from cinnabar.engine.python_process import SAFE_PATH, python_command
+from cinnabar.engine.child_process import SAFE_PATH, python_command
 
 #: What starts a process, by the module that has it. `os.fork` is not among them: a forked process imports nothing new.
 STARTS = {
@@ -64,7 +64,7 @@ def test_no_module_starts_a_process_without_the_helper() -> None:
     found = [
         f"{module}:{fault}"
         for module, path in modules().items()
-        if module != "cinnabar.engine.python_process"
+        if module != "cinnabar.engine.child_process"
         for fault in unsafe(ast.parse(path.read_text()))
         if not (": subprocess." in fault and (module in OTHERS or "python_command(" in path.read_text()))
     ]

@@ -1,11 +1,18 @@
-"""The environment of processes that handle what others wrote: a list of names, so that no secret reaches them."""
+"""How a child process is started: the command of a Python of ours, and the environment for what others wrote.
+
+The command keeps the working folder out of the import path. The environment is a list of names, so that no secret
+reaches what others wrote.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 
-#: The variables that such a process gets. Each has its reason; a name that may hold a secret is not among them.
+#: For the environment of a process that starts Python processes itself, such as Prefect's server and its runs.
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+#: The variables that a process for what others wrote gets. Each has its reason; none may hold a secret.
 ALLOWED = frozenset(
     (
         # Where programs, libraries and their data are.
@@ -22,6 +29,15 @@ ALLOWED = frozenset(
 ALLOWED_BEGINNINGS = (
     "LC_", "OMP_", "OPENBLAS_", "MKL_", "MALLOC_", "CUDA_", "CUBLAS_", "NVIDIA_", "TORCH", "PYTORCH_", "TRITON_"
 )  # fmt: skip
+
+
+def python_command(*arguments: str) -> list[str]:
+    """Returns the command of this Python with these arguments.
+
+    The working folder may hold the documents of others, with an `email.py` or a `pip.py` among them: `-P` keeps it out
+    of the import path.
+    """
+    return [sys.executable, "-P", *arguments]
 
 
 def child_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
