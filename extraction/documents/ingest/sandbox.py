@@ -26,7 +26,7 @@ from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
 from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
-from cinnabar.extraction.documents.processes.serving import HEADER, BadFrame, lengths, unpack
+from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, unpack
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
 
 # Documents for each worker that are in progress or wait for their turn.

@@ -24,12 +24,12 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.content.inputs import read_file
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
+from cinnabar.extraction.documents.processes.frames import pack
 from cinnabar.extraction.documents.processes.serving import (
     MAGIC,
     ParentPipes,
     allow_processor_time,
     limit,
-    pack,
     parent_pipes,
 )
 

@@ -15,7 +15,7 @@ from cinnabar.extraction.documents.content.builder import DocumentBuilder, clean
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
-from cinnabar.extraction.documents.processes.serving import HEADER, BadFrame, lengths, pack, unpack
+from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, pack, unpack
 
 
 def words_of(document: Document) -> list[str]:

@@ -12,7 +12,7 @@ from cinnabar.extraction.documents.content.document import Document, Fact, Pictu
 from cinnabar.extraction.documents.ocr import merging
 from cinnabar.extraction.documents.ocr.merging import merge_pages
 from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
-from cinnabar.extraction.documents.processes.serving import pack, unpack
+from cinnabar.extraction.documents.processes.frames import pack, unpack
 
 
 def page(text: str, sure: float = 0.5) -> PageText:
