@@ -67,7 +67,7 @@ class SchemaCache:
         self._processes = WorkerPool[WorkerProcess](_PROCESSES, "schemas")
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="schemas")
         self._lock = threading.Lock()
-        # One at a time has Python's lock beside the clients' requests; automata that took long are on disk by then.
+        # One at a time has Python's lock beside the clients' requests.
         self._compiling = threading.Lock()
         self._kept: dict[str, Future[Prepared]] = {}
 

@@ -10,7 +10,6 @@ from weakref import WeakValueDictionary
 from cinnabar.errors import RegexError, TooLarge, UnsupportedNumber
 from cinnabar.schemas.automata import numbers, strings
 from cinnabar.schemas.automata.automaton import Automaton
-from cinnabar.schemas.automata.cache import load_or_build
 from cinnabar.schemas.automata.operations import difference, intersect, literals, union
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.parsing.shape import (
@@ -132,14 +131,12 @@ def _branch(shape: Shape, unroll: int) -> Automaton:
 
 @lru_cache(maxsize=4096)
 def _union(*parts: Automaton) -> Automaton:
-    key = ("union", *(part.fingerprint for part in parts))
-    return intern(load_or_build(key, lambda: union(*parts)))
+    return intern(union(*parts))
 
 
 @lru_cache(maxsize=4096)
 def _without(texts: Automaton, others: Automaton) -> Automaton:
-    key = ("without", texts.fingerprint, others.fingerprint)
-    return intern(load_or_build(key, lambda: difference(texts, others)))
+    return intern(difference(texts, others))
 
 
 @lru_cache(maxsize=4096)
@@ -157,24 +154,16 @@ def _number(
     multiples: tuple[Decimal, ...],
 ) -> Automaton:
     bounds = minimum, maximum, exclusive_minimum, exclusive_maximum
-
-    def build() -> Automaton:
-        parts = [numbers.number(*bounds, multiple, integer) for multiple in multiples or (None,)]
-        return reduce(intersect, parts)
-
-    key = ("number", integer, *bounds, multiples)
-    return intern(load_or_build(key, build))
+    parts = [numbers.number(*bounds, multiple, integer) for multiple in multiples or (None,)]
+    return intern(reduce(intersect, parts))
 
 
 @lru_cache(maxsize=4096)
 def _string(
     patterns: tuple[str, ...], formats: tuple[str, ...], min_length: int, max_length: int | None
 ) -> Automaton:
-    def build() -> Automaton:
-        parts = [written(pattern).content for pattern in patterns]
-        parts += [content for name in formats if (content := format_content(name)) is not None]
-        if min_length or max_length is not None:
-            parts.append(strings.bounded_length(min_length, max_length))
-        return strings.string(reduce(intersect, parts)) if parts else strings.any_string()
-
-    return intern(load_or_build(("string", patterns, formats, min_length, max_length), build))
+    parts = [written(pattern).content for pattern in patterns]
+    parts += [content for name in formats if (content := format_content(name)) is not None]
+    if min_length or max_length is not None:
+        parts.append(strings.bounded_length(min_length, max_length))
+    return intern(strings.string(reduce(intersect, parts)) if parts else strings.any_string())
