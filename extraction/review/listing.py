@@ -264,14 +264,17 @@ class Listing:
         """
         listed, first = self._list(name), max(0, start)
         columns = ", ".join(f"l.{quote_name(column)}" for column in _COLUMNS)
-        asked = (
-            f"SELECT {columns} FROM {name} AS s LEFT JOIN listing AS l USING (document, schema_name)"
-            " WHERE place >= ? AND place < ? ORDER BY place"
-        )
-        rows = self._rows(asked, [first, first + max(0, min(count, MOST_LISTED))])
         condition, values = listed.selection.condition()
-        new = f"SELECT count(*) AS n FROM listing ANTI JOIN {name} USING (document, schema_name) WHERE {condition}"
-        added = self._rows(new, values)[0]["n"]
+        # The count stands also beside a page without a row.
+        asked = (
+            f"SELECT * FROM (SELECT count(*) AS added FROM listing ANTI JOIN {name} USING (document, schema_name)"
+            f" WHERE {condition}) LEFT JOIN (SELECT place, {columns} FROM {name} AS s"
+            " LEFT JOIN listing AS l USING (document, schema_name) WHERE place >= ? AND place < ?) ON true"
+            " ORDER BY place"
+        )
+        found = self._rows(asked, [*values, first, first + max(0, min(count, MOST_LISTED))])
+        added = found[0]["added"]
+        rows = [{column: row[column] for column in _COLUMNS} for row in found if row["place"] is not None]
         return {"total": listed.total, "rows": [row if row["document"] else None for row in rows], "added": added}
 
     def next_place(self, name: str, after: int) -> dict[str, int | None]:
@@ -305,7 +308,9 @@ class Listing:
             " (SELECT unnest(list_distinct(flags || document_flags || failed)) AS name FROM listing)"
             " GROUP BY ALL ORDER BY documents DESC, name LIMIT 100"
         )
-        tables = {"schemas": self._rows(schemas), "codes": self._rows(codes), "flags": self._rows(flags)}
+        parts = {"schemas": schemas, "codes": codes, "flags": flags}
+        asked = ", ".join(f"array(SELECT part FROM ({sql}) AS part) AS {name}" for name, sql in parts.items())
+        tables = self._rows(f"SELECT {asked}")[0]
         counts = ("documents", "reviewed", "reviewable", "quarantined")
         totals = {name: sum(one[name] for one in tables["schemas"]) for name in counts}
         return {**tables, **totals, "lost": self._lost}
