@@ -7,7 +7,7 @@ later. Open properties are rows too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -95,7 +95,8 @@ class Layout:
     rows: the rows to fill. The other lists have one entry for each slot instance, in document order. slots: its slot.
     row_of: its row, -1 outside of any. excusable: whether it may stay without a value (it is nullable, optional, or
     in a place that can be left out). known: its frozen text, empty if it is left out, None if it is not known.
-    `marks` has the constants of branches, by their instances.
+    `marks` has the constants of branches, by their instances. `told` has the options of selectors of choices whose
+    values are all known.
     """
 
     form: Form
@@ -106,6 +107,7 @@ class Layout:
     excusable: list[bool] = field(default_factory=list)
     known: list[bytes | None] = field(default_factory=list)
     marks: dict[int, BranchMark] = field(default_factory=dict)
+    told: dict[int, str] = field(default_factory=dict)
 
 
 def lay_out(form: Form, rows: Sequence[Row], known: Mapping[str, str | None]) -> Layout:
@@ -153,6 +155,8 @@ class _Builder:
         self.known, self.used = known, set[str]()
         there = [pointer for pointer, text in known.items() if text is not None]
         self.prefixes = {place for pointer in there for place in above(pointer.rpartition("/")[0])}
+        # How many known values lie at or below each place.
+        self.counts = Counter(place for pointer in known for place in above(pointer))
         self.children: dict[tuple[int, int], list[int]] = {}
         for index, row in enumerate(rows):
             self.children.setdefault((row.array, row.parent), []).append(index)
@@ -199,11 +203,17 @@ class _Builder:
                     del column[held[0] :]
                 del layout.rows[held[1] :]
                 layout.marks = {at: mark for at, mark in layout.marks.items() if at < held[0]}
+                layout.told = {at: option for at, option in layout.told.items() if at < held[0]}
             places.append(range(held[0], len(self.layout.slots)))
         if problem is not None and not any(branches):
             raise problem
         if not known:
             self._mark(node, selector.instance, places)
+        if count := self.counts[pointer]:
+            for option, branch in zip(node.selector.options, node.branches, strict=True):
+                own = [*slot_pointers(branch, pointer)]
+                if len(own) == count and all(at in self.known for at in own):
+                    self.layout.told.setdefault(selector.instance, option)
         return ChoicePlace(node, selector, tuple(branches), optional, known)
 
     def _mark(self, node: ChoiceNode, selector: int, places: Sequence[range]) -> None:
@@ -270,3 +280,12 @@ class _Builder:
             excusable = at >= demanded
             items.append((child, self.place(node.item, below, child, optional=False, excusable=excusable)))
         return ArrayPlace(node, tuple(items), demanded, optional, known, prefix, tuple(keys))
+
+
+def slot_pointers(node: Node, pointer: str) -> Iterator[str]:
+    """Yields the pointers of the slots of a node, outside of lists."""
+    if isinstance(node, Slot):
+        yield pointer
+    elif isinstance(node, ObjectNode):
+        for place in node.properties:
+            yield from slot_pointers(place.node, f"{pointer}/{escape(place.name)}")

@@ -14,6 +14,7 @@ from typing import Any
 from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.asking.prompt import messages
 from cinnabar.engine.fill.engine import failure_of
+from cinnabar.engine.fill.layout import slot_pointers
 from cinnabar.engine.fill.writing import minimal
 from cinnabar.engine.language.drafts import draft_source, is_drafted
 from cinnabar.engine.language.graph_cache import cached_graph
@@ -21,7 +22,6 @@ from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.language.settings import answer_budget
 from cinnabar.engine.language.stretches import paragraph_ends
 from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.replies.reading import slot_pointers
 from cinnabar.engine.request import Failed, Request
 from cinnabar.errors import EngineFailure, TooLarge
 from cinnabar.schemas.automata.strings import parse

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.engine.asking.provider_schema import Wire, expected_values
 from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape, lies_within
+from cinnabar.schemas.pointers import escape
 
 #: Characters of the wrong value that a problem shows.
 _SHOWN = 60
@@ -41,18 +40,6 @@ class AnswerReader:
         else:
             self._places(node, answer, pointer, row)
 
-    def lay_out_known(self, node: Node, pointer: str, row: int) -> None:
-        """Lays out the known rows of a node of which nothing is asked."""
-        if isinstance(node, ChoiceNode):
-            known = {at for at in self.wire.known if lies_within(at, pointer)}
-            for option, branch in zip(node.selector.options, node.branches, strict=True):
-                if known and known == set(slot_pointers(branch, pointer)):
-                    self.taken.texts[node.selector.index, row] = node.selector, option
-                    return
-        elif not isinstance(node, Slot):
-            for name, part, below in self.wire.places(node, pointer):
-                self.lay_out_known(part, below, self._item_row(node, name, row))
-
     def _problem(self, pointer: str, wanted: str, answer: Any) -> None:
         self.taken.problems.append(f"{pointer or '/'}: expected {wanted}, got {shorten_answer(answer)}")
 
@@ -79,8 +66,6 @@ class AnswerReader:
             own = self._item_row(node, name, row)
             if name in members:
                 self.read(part, answered.get(name), below, own)
-            else:
-                self.lay_out_known(part, below, own)
         for name, rest in lists:
             if rest is node:
                 self._items(rest, answered.get(name), pointer, row)
@@ -149,15 +134,6 @@ class AnswerReader:
     def _row(self, array: ArrayNode, parent: int) -> int:
         self.taken.rows.append((array.index, parent))
         return len(self.taken.rows) - 1
-
-
-def slot_pointers(node: Node, pointer: str) -> Iterator[str]:
-    """Yields the pointers of the slots of a node, outside of lists."""
-    if isinstance(node, Slot):
-        yield pointer
-    elif isinstance(node, ObjectNode):
-        for place in node.properties:
-            yield from slot_pointers(place.node, f"{pointer}/{escape(place.name)}")
 
 
 def shorten_answer(answer: Any) -> str:

@@ -65,8 +65,6 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
                 return [f"/: expected an object with {ROOT!r} alone, got {shorten_answer(answer)}"]
             answer = answer[ROOT]
         AnswerReader(wire, taken).read(root, answer, "", -1)
-    else:
-        AnswerReader(wire, taken).lay_out_known(wire.form.root, "", -1)
     return taken.problems or find_unstated(request, taken.texts.values()) or record_of(request, taken, _value)
 
 
@@ -114,7 +112,7 @@ def record_of(
             values.append(known_value(slot, known))
             continue
         key = (slot.index, layout.rows[row].anchor if row >= 0 else -1)
-        _, text = taken.texts.get(key, (slot, None))
+        _, text = taken.texts.get(key, (slot, layout.told.get(at)))
         if text is not None and slot.index in selectors:
             values.append(WrittenValue(text.encode(), False, ABSENT, origin="chosen"))
             continue
