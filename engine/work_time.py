@@ -42,7 +42,7 @@ def limit_batches(seconds: float | None) -> AbstractContextManager[None]:
     return _held(_seconds, seconds)
 
 
-def until(abandoned: Callable[[], bool]) -> AbstractContextManager[None]:
+def abandon_when(abandoned: Callable[[], bool]) -> AbstractContextManager[None]:
     """Ends the batches of requests in this block as soon as this returns True."""
     return _held(_abandoned, abandoned)
 
@@ -104,19 +104,19 @@ _listener: ContextVar[Callable[[float], object] | None] = ContextVar("_listener"
 _part: ContextVar[tuple[float, float]] = ContextVar("_part", default=(0.0, 1.0))
 
 
-def told_to(listener: Callable[[float], object]) -> AbstractContextManager[None]:
+def report_to(listener: Callable[[float], object]) -> AbstractContextManager[None]:
     """Has a listener receive the shares, 0 to 1, of the work in this block."""
     return _held(_listener, listener)
 
 
-def part(begin: float, end: float) -> AbstractContextManager[None]:
+def progress_part(begin: float, end: float) -> AbstractContextManager[None]:
     """Says that the work in this block is the part [begin, end) of the work around it."""
     first, last = _part.get()
     return _held(_part, (first + (last - first) * begin, first + (last - first) * end))
 
 
-def tell_share(share: float) -> None:
-    """Tells which share of the work at hand is done; it may be less than before, if something is asked again."""
+def report_share(share: float) -> None:
+    """Reports which share of the work at hand is done; it may be less than before, if something is asked again."""
     listener = _listener.get()
     if listener is not None:
         first, last = _part.get()

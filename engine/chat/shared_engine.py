@@ -17,7 +17,14 @@ from typing import Any, Protocol
 from cinnabar.engine.fill.engine import FormState, Watcher, cost_of
 from cinnabar.engine.request import Failed, Filler, OverEngine, Preparing, Request, Result
 from cinnabar.engine.settings import Effort
-from cinnabar.engine.work_time import GIVEN_UP, answer_within, limit_batches, seconds_to_answer, start_clock, until
+from cinnabar.engine.work_time import (
+    GIVEN_UP,
+    abandon_when,
+    answer_within,
+    limit_batches,
+    seconds_to_answer,
+    start_clock,
+)
 from cinnabar.errors import EngineFailure, TooLarge
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.kept_by_weight import KeptByWeight
@@ -200,7 +207,7 @@ class SharedEngine:
             form, engine = one.request.form, self.engine(one.effort)
             if not self._is_ready(one) and isinstance(engine, Preparing):
                 try:
-                    with limit_batches(self._max_seconds), until(one.result.done), start_clock():
+                    with limit_batches(self._max_seconds), abandon_when(one.result.done), start_clock():
                         engine.prepare(form)
                 except Exception as error:
                     one.settle(_failure_of(one, error))
@@ -275,7 +282,7 @@ class SharedEngine:
 
         try:
             within = min((one.within for one in batch if one.within is not None), default=None)
-            everyone_left = until(lambda: all(one.result.done() for one in batch))
+            everyone_left = abandon_when(lambda: all(one.result.done() for one in batch))
             with limit_batches(self._max_seconds), answer_within(within), everyone_left:
                 engine = self.engine(batch[0].effort)
                 results = engine.fill([one.request for one in batch], observe if watched else None)

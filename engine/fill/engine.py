@@ -23,7 +23,7 @@ from cinnabar.engine.model import Helped, Model, Row
 from cinnabar.engine.request import Failed, Filler, Passage, RefusedRow, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
-from cinnabar.engine.work_time import TOO_SLOW, check_time, part, start_clock, time_stage
+from cinnabar.engine.work_time import TOO_SLOW, check_time, progress_part, start_clock, time_stage
 from cinnabar.errors import EngineFailure, RunError, UsageError
 from cinnabar.schemas.form.form import Form
 
@@ -276,7 +276,7 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
         batch = waiting.pop()
         try:
             done = len(results)
-            with start_clock(), part(done / len(requests), (done + len(batch)) / len(requests)):
+            with start_clock(), progress_part(done / len(requests), (done + len(batch)) / len(requests)):
                 filled = fill([requests[index] for index in batch])
             if len(filled) != len(batch):
                 raise EngineFailure("engine_error", f"expected {len(batch)} results, got {len(filled)}")

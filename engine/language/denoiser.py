@@ -32,7 +32,7 @@ from cinnabar.engine.language.stretches import LONG, REPEATED, is_over, is_withi
 from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
-from cinnabar.engine.work_time import TOO_SLOW, check_time, tell_share
+from cinnabar.engine.work_time import TOO_SLOW, check_time, report_share
 from cinnabar.errors import ModelError
 
 #: How often an answer that the judge refuses goes back to the block in which it left the accepted states; in the second
@@ -160,7 +160,7 @@ class Denoiser:
                 unread = self._context.unread(run.sequence) if isinstance(self._context, PagedContext) else 0
                 read = 1.0 - unread / len(run.sequence.task.prompt)
                 shares[run.index] = READING * max(read, 0.0) + (1.0 - READING) * run.sequence.share
-            tell_share(sum(shares) / len(tasks))
+            report_share(sum(shares) / len(tasks))
 
         def watch(step: int, runs: Sequence[DecodingRun]) -> None:
             if observer is not None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
-from cinnabar.engine.work_time import answer_within, part
+from cinnabar.engine.work_time import answer_within, progress_part
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
 from cinnabar.extraction.filling.escalation import likely_right
@@ -167,7 +167,7 @@ def _answers(requests: Sequence[Sequence[Request]], tier: Tier) -> list[Result]:
         return answers if tier.rounds < 2 else _asked_again(together, answers, tier.filler)
     answers = list[Result]()
     for at, own in enumerate(requests):
-        with part(at / len(requests), (at + 1) / len(requests)):
+        with progress_part(at / len(requests), (at + 1) / len(requests)):
             for request in own:
                 with answer_within(tier.seconds / len(own)):
                     answers += tier.filler.fill([request])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cinnabar.engine.request import Failed, Filler, Metered, Request, Result
-from cinnabar.engine.work_time import TOO_SLOW, limit_batches, part
+from cinnabar.engine.work_time import TOO_SLOW, limit_batches, progress_part
 
 #: A document of more tokens is long: other documents of its batch overtake it.
 LONG_DOCUMENT = 16_384
@@ -55,7 +55,7 @@ def _fill_alone(requests: Sequence[Request], filler: Filler, max_seconds: float 
     begun = time.thread_time()
     for at, request in enumerate(requests):
         left = None if max_seconds is None else max_seconds - (time.thread_time() - begun)
-        with limit_batches(left), part(at / len(requests), (at + 1) / len(requests)):
+        with limit_batches(left), progress_part(at / len(requests), (at + 1) / len(requests)):
             (result,) = filler.fill([request])
         results.append(with_advice(result, max_seconds))
         if isinstance(result, Failed):

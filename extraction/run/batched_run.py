@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.closing import Closing
 from cinnabar.engine.request import Metered
-from cinnabar.engine.work_time import told_to
+from cinnabar.engine.work_time import report_to
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import LanguageSource, name_of
 from cinnabar.extraction.filling.time_estimate import Pace, usual_seconds
@@ -175,7 +175,7 @@ class BatchedRun(Closing):
 
         job = self.job
         read = self.read(number)
-        with told_to(lambda share: self._within(share * len(read))):
+        with report_to(lambda share: self._within(share * len(read))):
             batch = run_batch([one for one in read if one is not None], job, set_aside=True)
         return self.batches.set_aside_late(read, batch)
 

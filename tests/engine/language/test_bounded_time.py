@@ -17,7 +17,7 @@ from cinnabar.engine.language.denoiser import LATE, Denoiser
 from cinnabar.engine.language.pass_times import PROMPT_PASS, PassTimes
 from cinnabar.engine.language.settings import settings_for
 from cinnabar.engine.models.language.passes import Passes
-from cinnabar.engine.work_time import answer_within, seconds_to_answer, told_to
+from cinnabar.engine.work_time import answer_within, report_to, seconds_to_answer
 
 FORM = form_of(INVOICE, ["name", "lines"])
 #: Seconds of a token of a prompt, and of a pass of an answer, by the clock of `slowed`.
@@ -133,7 +133,7 @@ def test_an_answer_that_ends_before_its_draft_tells_its_share() -> None:
     (plain,) = decoded(Denoiser(decoder(CAUSAL, 1), TOKENIZER, page=8), one)
     begin, items = plain.text[: plain.text.index(b"[") + 1], plain.text[plain.text.index(b"[") + 1 : -2]
     shares = list[float]()
-    with told_to(shares.append):
+    with report_to(shares.append):
         longer = replace(one, source=begin + b", ".join([items, items, items]) + b"]}")
         (found,) = decoded(Denoiser(decoder(CAUSAL, 1), TOKENIZER, page=8), longer)
     assert found.text == plain.text and all(0 < share <= 1 for share in shares) and shares[-1] > 0.5
