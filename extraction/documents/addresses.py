@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cinnabar.extraction.documents.buckets.address import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.mailboxes import address as imap
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
-from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
 
 
 def is_address(text: str) -> bool:

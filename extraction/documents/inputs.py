@@ -14,6 +14,8 @@ from pathlib import Path, PurePath
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.archives.archive_process import ArchiveMember, Unpacker, may_be_archive
+from cinnabar.extraction.documents.buckets.address import StoreAddress
+from cinnabar.extraction.documents.buckets.object_store import ObjectStore
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import NO_FILE, Content, Sent, content_of, own_path
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
@@ -25,8 +27,6 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
-from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.store import ObjectStore
 
 # A commit of an output folder, below the folder.
 _COMMIT = re.compile(r"(?s)\A(.*/|)manifest/batch-\d{10}\.json\Z")

@@ -27,11 +27,11 @@ import pyarrow.parquet as pq
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.journal import aside_of
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
+from cinnabar.extraction.documents.buckets.object_store import FILE as STORES
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES
 from cinnabar.extraction.documents.content.inputs import FRAGMENT, own_path
 from cinnabar.extraction.documents.mailboxes.files import is_maildir
 from cinnabar.extraction.documents.ocr.page_store import PAGES
-from cinnabar.extraction.documents.stores.store import FILE as STORES
 from cinnabar.extraction.run.report.reports import naming_reports, remove_reports, write_anew
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.broken_files import ASIDE, within

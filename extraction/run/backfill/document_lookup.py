@@ -15,6 +15,8 @@ from pathlib import Path
 from cinnabar.closing import Closing
 from cinnabar.errors import NoMailbox, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
+from cinnabar.extraction.documents.buckets.address import StoreAddress, is_store_address, parse_store_address
+from cinnabar.extraction.documents.buckets.object_store import StoreItem
 from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, without_number
 from cinnabar.extraction.documents.inputs import (
     Input,
@@ -39,8 +41,6 @@ from cinnabar.extraction.documents.mailboxes.files import (
     mbox_messages,
 )
 from cinnabar.extraction.documents.packets.part import PacketPart, named_part
-from cinnabar.extraction.documents.stores.address import StoreAddress, is_store_address, parse_store_address
-from cinnabar.extraction.documents.stores.store import StoreItem
 from cinnabar.extraction.store.packets import packets_of
 from cinnabar.extraction.store.spelling import known_folders
 

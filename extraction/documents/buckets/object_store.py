@@ -1,16 +1,13 @@
-"""A store as a place of documents: objects with the hash of their bytes, fetched ahead, and remembered between runs."""
+"""A bucket as a place of documents: objects with the hash of their bytes, remembered between runs."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import sqlite3
 import tempfile
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
@@ -20,106 +17,20 @@ from pydantic import StringConstraints, TypeAdapter
 
 from cinnabar.closing import Closing
 from cinnabar.errors import DocumentError
+from cinnabar.extraction.documents.buckets.address import StoreAddress
+from cinnabar.extraction.documents.buckets.bucket import Bucket, StoredObject
+from cinnabar.extraction.documents.buckets.fetch_ahead import FetchAhead, KeptBytes
 from cinnabar.extraction.documents.content.formats import ARCHIVE_SUFFIXES, MBOX_SUFFIXES, SUFFIXES
 from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, own_path
-from cinnabar.extraction.documents.stores.address import StoreAddress
-from cinnabar.extraction.documents.stores.bucket import Bucket, StoredObject
 from cinnabar.extras import check_extra
 
 # What the parser says of an archive, too.
 _DAMAGED = ("broken", "truncated")
 #: Gives the files in an archive and the mails in an mbox; any other file is its own only item.
 Opened = Callable[[Path], Sequence[Path | Content]]
-
-
 # Objects that are fetched at a time.
 _THREADS = 16
-# Bytes of objects that are being fetched or wait for their reader; one larger object may wait alone.
-_WAITING = 64 << 20
-# Objects that may wait: a run with a limit fetches few that it does not read.
-_OBJECTS = 64
-# Bytes that are kept on disk between hashing and parsing; objects beyond are fetched twice.
-_KEPT = 1 << 30
-
-Fetched = tuple[bytes, str]
-
-
-class FetchAhead:
-    """Gives the bytes and versions of objects; the expected ones are fetched in their order."""
-
-    def __init__(self, fetch: Callable[[StoredObject], Fetched], threads: int) -> None:
-        self._fetch, self._threads = fetch, ThreadPoolExecutor(threads, thread_name_prefix="store")
-        self._lock = threading.Lock()
-        self._queue: deque[StoredObject] = deque()
-        self._coming: dict[StoredObject, Future[Fetched]] = {}
-        self._bytes = 0
-
-    def expect(self, objects: Iterable[StoredObject]) -> None:
-        """Begins to fetch these objects as there is room."""
-        with self._lock:
-            known = {*self._queue, *self._coming}
-            self._queue.extend(one for one in objects if one not in known)
-            self._fill()
-
-    def take(self, one: StoredObject) -> Fetched:
-        """Returns the bytes of an object and their version; fetches it now if nobody expected it.
-
-        Raises the errors of `fetch`.
-        """
-        with self._lock:
-            coming = self._coming.pop(one, None)
-            if coming is None and one in self._queue:
-                self._queue.remove(one)
-        if coming is None:
-            return self._fetch(one)
-        try:
-            return coming.result()
-        finally:
-            with self._lock:
-                self._bytes -= one.size
-                self._fill()
-
-    def close(self) -> None:
-        """Ends the threads; no object is fetched any more."""
-        with self._lock:
-            self._queue.clear()
-        self._threads.shutdown(cancel_futures=True)
-
-    def _fill(self) -> None:
-        while self._queue and len(self._coming) < _OBJECTS:
-            if self._bytes and self._bytes + self._queue[0].size > _WAITING:
-                return
-            one = self._queue.popleft()
-            self._coming[one] = self._threads.submit(self._fetch, one)
-            self._bytes += one.size
-
-
-class KeptBytes:
-    """Bytes by key on disk, up to a bound. Threads may share it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        # The database without a name has a file without a name, which goes with the process.
-        self._data = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-        self._data.execute(f"PRAGMA max_page_count = {_KEPT >> 12}")
-        self._data.execute("CREATE TABLE kept (key TEXT PRIMARY KEY, data BLOB)")
-
-    def keep(self, key: str, data: bytes) -> None:
-        """Keeps these bytes if there is room."""
-        with self._lock, suppress(sqlite3.OperationalError):
-            self._data.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (key, data))
-
-    def get(self, key: str) -> bytes | None:
-        """Returns the bytes under this key, None if they were not kept."""
-        with self._lock:
-            found = self._data.execute("SELECT data FROM kept WHERE key = ?", (key,)).fetchone()
-        return found and bytes(found[0])
-
-    def close(self) -> None:
-        """Lets go of all bytes."""
-        self._data.close()
-
-
+#: The file of `StoreMemory` in an output folder.
 FILE = "stores.jsonl"
 #: What an object stands for: the end that each path has behind the object's path, and the SHA-256 of its bytes.
 Contents = Sequence[tuple[str, str]]

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from cinnabar.errors import DocumentError, RunError, UsageError
+from cinnabar.extraction.documents.buckets.address import StoreAddress
 from cinnabar.extraction.documents.content.limits import MAX_FILE
-from cinnabar.extraction.documents.stores.address import StoreAddress
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as Obstore

@@ -21,11 +21,11 @@ from tests.support.store_servers import SECRET, Bucket
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import RunError, UsageError
+from cinnabar.extraction.documents.buckets import bucket as buckets
+from cinnabar.extraction.documents.buckets.object_store import FILE, StoreItem
 from cinnabar.extraction.documents.content.inputs import content_of
 from cinnabar.extraction.documents.ingest import sandbox
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
-from cinnabar.extraction.documents.stores import bucket as buckets
-from cinnabar.extraction.documents.stores.store import FILE, StoreItem
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.batch import retries

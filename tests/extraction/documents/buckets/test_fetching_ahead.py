@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from cinnabar.extraction.documents.stores import store as ahead
-from cinnabar.extraction.documents.stores.bucket import StoredObject
-from cinnabar.extraction.documents.stores.store import FetchAhead, KeptBytes
+from cinnabar.extraction.documents.buckets import fetch_ahead as ahead
+from cinnabar.extraction.documents.buckets.bucket import StoredObject
+from cinnabar.extraction.documents.buckets.fetch_ahead import FetchAhead, KeptBytes
 
 
 def stored(key: str, size: int = 1) -> StoredObject:
