@@ -6,10 +6,9 @@ whoever reads the text writes it canonically. Parts are put one behind another: 
 most bytes decide by themselves what comes next. Only optional properties, open names and the branches of a choice
 share first bytes.
 
-Which members an object must have beside others, how many, that a list has items of a kind, and that one of few options
-repeats none are states, too. The judge of the form decides on all that is not regular: other repeated items and names,
-exclusive alternatives, rules across fields. Bounds that would take too many states are left to it too: first the counts
-of items, then the lengths of texts.
+That a list of few options repeats none is a matter of states, too. The judge of the form decides on the rest: other
+repeated items and names, exclusive alternatives, how many members there are and which beside others, rules across
+fields. Bounds that would take too many states are left to it too: first the counts of items, then the lengths of texts.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classe
 from cinnabar.schemas.automata.operations import determinise, difference, literal, literals, union
 from cinnabar.schemas.automata.strings import any_string, canonical_string, spellings, string
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
-from cinnabar.schemas.form.member_rules import MemberRules, Seen
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.kept_by_weight import kept_by_weight
 from cinnabar.schemas.regex.patterns import written
@@ -39,8 +37,6 @@ K = TypeVar("K")
 COMFORTABLE = 4_000
 #: The most options of a list without repeats that become states: each of their subsets is one.
 UNIQUE = 6
-#: The most ways to come to a member that become states; an object with more of them is left to the judge.
-WAYS = 256
 #: The bytes of the tables of automata of records that are kept.
 _KEPT_BYTES = 128 << 20
 #: More than any part has.
@@ -51,8 +47,8 @@ _UNLIMITED = MAX_RAW_STATES
 class Limits:
     """The bounds that become states.
 
-    `copies` is the most states that the copies of one array's item, or of one object's members, may take, `text` the
-    most states of a text with bounds on its length. Larger ones are left to the judge. Without `spelled` each scalar
+    `copies` is the most states that the copies of one array's item may take, `text` the most states of a text with
+    bounds on its length. Larger ones are left to the judge. Without `spelled` each scalar
     has its canonical spelling alone.
     """
 
@@ -130,8 +126,6 @@ class _StatePlan:
         self.limits = limits
         self._sizes: dict[int, int] = {}
         self._groups: dict[int, Group] = {}
-        self._rules: dict[int, MemberRules | None] = {}
-        self._ways: dict[int, tuple[int, ...]] = {}
 
     def text(self, slot: Slot) -> Automaton:
         """The texts of a slot in all their spellings, without a bound on length that takes too many states."""
@@ -159,18 +153,6 @@ class _StatePlan:
             return Group(fixed + copies, least, loops=most is None)
         return Group(fixed + 1, min(least, fixed + 1), loops=True)
 
-    def rules(self, node: ObjectNode) -> MemberRules | None:
-        """The demands on the members of an object that become states; None if there are none."""
-        if id(node) not in self._rules:
-            rules = MemberRules.of(node)
-            ways = None if rules is None else rules.ways(node, WAYS)
-            if ways is not None:
-                more = sum((many - 1) * self._member(node, number) for number, many in enumerate(ways))
-                ways = None if more > self.limits.copies else ways
-            self._rules[id(node)] = None if ways is None else rules
-            self._ways[id(node)] = ways or (1,) * (len(node.properties) + len(node.rest))
-        return self._rules[id(node)]
-
     def spells_unique(self, node: ArrayNode) -> bool:
         """Whether the texts of a list without repeats become states: a list of few options."""
         item = node.item
@@ -179,26 +161,9 @@ class _StatePlan:
         few = 0 < len(item.options) <= UNIQUE and not item.nullable
         return few and self._subsets(item) <= self.limits.copies
 
-    def spells_contained(self, node: ArrayNode) -> bool:
-        """Whether the texts of a list with items of a demanded kind become states."""
-        if not node.min_contained or node.contained is None or node.prefix or node.key is not None:
-            return False
-        return not self.spells_unique(node) and self._count_states(node) <= self.limits.copies
-
-    def _count_states(self, node: ArrayNode) -> int:
-        """About the states of a list that counts its items of a demanded kind."""
-        assert node.contained is not None
-        return (node.min_contained + 1) * self.group(node).parts * (self._row(node) + self.size(node.contained))
-
     def _subsets(self, item: Slot) -> int:
         """About the states of all orders of some of a slot's options."""
         return (1 << len(item.options) - 1) * sum(_option(option).states + 2 for option in item.options)
-
-    def _member(self, node: ObjectNode, number: int) -> int:
-        if number < len(node.properties):
-            place = node.properties[number]
-            return len(canonical_string(place.name)) + 6 + self.size(place.node)
-        return self._row(node.rest[number - len(node.properties)])
 
     def _row(self, node: ArrayNode) -> int:
         assert node.item is not None, "only an array with rows has copies of a row"
@@ -218,16 +183,12 @@ class _StatePlan:
         if isinstance(node, ArrayNode) and self.spells_unique(node):
             assert isinstance(node.item, Slot)
             return 8 + self._subsets(node.item)
-        if isinstance(node, ArrayNode) and self.spells_contained(node):
-            return 8 + self._count_states(node)
         if isinstance(node, ArrayNode):
             rows = self.group(node).parts - len(node.prefix)
             fixed = sum(self.size(part) + 3 for part in node.prefix)
             return 8 + fixed + (rows * self._row(node) if rows > 0 else 0)
-        self.rules(node)
-        ways, first = self._ways[id(node)], len(node.properties)
-        named = sum(self._member(node, at) * ways[at] for at in range(first))
-        return 8 + named + sum(self.size(rest) * ways[first + at] for at, rest in enumerate(node.rest))
+        named = sum(len(canonical_string(place.name)) + 6 + self.size(place.node) for place in node.properties)
+        return 8 + named + sum(map(self.size, node.rest))
 
 
 @lru_cache(maxsize=1024)
@@ -350,12 +311,10 @@ class _Composer:
         elif isinstance(node, ArrayNode):
             if self._plan.spells_unique(node):
                 ends = [self._options(node, at)]
-            elif self._plan.spells_contained(node):
-                ends = [self._state_behind(node, at)]
             else:
-                ends = [self._members(at, b"[]", [(self._plan.group(node), self._items(node))], None)]
+                ends = [self._members(at, b"[]", [(self._plan.group(node), self._items(node))])]
         else:
-            ends = [self._members(at, b"{}", list(self._properties(node)), self._plan.rules(node))]
+            ends = [self._members(at, b"{}", list(self._properties(node)))]
         if node.nullable:
             ends.append(self._literal(at, b"null"))
         end = self._new()
@@ -393,43 +352,34 @@ class _Composer:
 
         return member
 
-    def _members(
-        self, at: int, brackets: bytes, groups: Sequence[tuple[Group, Member]], rules: MemberRules | None
-    ) -> int:
+    def _members(self, at: int, brackets: bytes, groups: Sequence[tuple[Group, Member]]) -> int:
         """The state behind a container with these groups of members in their order, commas between them.
 
         A place is where a member of this number of its group may stand, or one of a later group if there are enough
-        of this one, with what the rules know of the members before.
+        of this one.
         """
         inside, closing = self._literal(at, brackets[:1]), self._new()
         last_demanded = max((at for at, (group, _) in enumerate(groups) if group.least), default=-1)
-        places = _ContainerPlaces[tuple[int, int, Seen]](self._new)
-
-        def may_end(seen: Seen, number: int) -> bool:
-            return last_demanded < number and (rules is None or rules.may_end(seen, number, len(groups)))
-
-        self._link(inside, places.at((0, 0, Seen())))
-        if may_end(Seen(), 0):
+        places = _ContainerPlaces[tuple[int, int]](self._new)
+        self._link(inside, places.at((0, 0)))
+        if last_demanded < 0:
             self._link(inside, closing)
-        for (number, part, seen), here in places:
+        for (number, part), here in places:
             if number == len(groups):
                 continue
             group, member = groups[number]
             if part >= group.least:
-                passed = seen if rules is None or part else rules.skip_member(seen, number)
-                if passed is not None:
-                    self._link(here, places.at((number + 1, 0, passed)))
-            taken = seen if rules is None else rules.taken(seen, number)
-            if part == group.parts or taken is None:
+                self._link(here, places.at((number + 1, 0)))
+            if part == group.parts:
                 continue
             after = member(here, part)
-            if part + 1 >= group.least and may_end(taken, number + 1):
+            if part + 1 >= group.least and last_demanded <= number:
                 self._link(after, closing)
             onward = self._literal(after, b", ")
             last = part + 1 == group.parts
-            self._link(onward, places.at((number, part if last and group.loops else part + 1, taken)))
+            self._link(onward, places.at((number, part if last and group.loops else part + 1)))
             if last and group.loops and part + 1 >= group.least:
-                self._link(onward, places.at((number + 1, 0, taken)))
+                self._link(onward, places.at((number + 1, 0)))
         return self._literal(closing, brackets[1:])
 
     def _options(self, node: ArrayNode, at: int) -> int:
@@ -448,28 +398,6 @@ class _Composer:
                 if len(used) + 1 >= node.min_items:
                     self._link(after, closing)
                 self._link(self._literal(after, b", "), places.at(used | {option}))
-        return self._literal(closing, b"]")
-
-    def _state_behind(self, node: ArrayNode, at: int) -> int:
-        """The state behind a list that has at least so many items of a demanded kind.
-
-        An item of that kind is read both ways, as one and as any; a list is accepted if one way counts enough.
-        """
-        assert node.contained is not None and node.item is not None
-        group, needed = self._plan.group(node), node.min_contained
-        inside, closing = self._literal(at, b"["), self._new()
-        places = _ContainerPlaces[tuple[int, int]](self._new)
-        self._link(inside, places.at((0, 0)))
-        for (part, count), here in places:
-            for item, more in ((node.item, count), (node.contained, count + 1)):
-                if more > needed:
-                    continue
-                after = self._node(item, here)
-                if more == needed and part + 1 >= group.least:
-                    self._link(after, closing)
-                behind = min(part + 1, group.parts - 1) if group.loops else part + 1
-                if behind < group.parts:
-                    self._link(self._literal(after, b", "), places.at((behind, more)))
         return self._literal(closing, b"]")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, walk
-from cinnabar.schemas.form.member_rules import MemberRules
 from cinnabar.schemas.form.record_language import Group, _compose, _StatePlan
 
 
@@ -18,22 +17,21 @@ def _left_out(form: Form, plan: _StatePlan) -> Iterator[str]:
     for node in walk(form.root):
         if isinstance(node, ArrayNode) and node.unique and not plan.spells_unique(node):
             yield f"{node.path or '/'}: no item twice"
-        if isinstance(node, ArrayNode) and node.min_contained and not plan.spells_contained(node):
+        if isinstance(node, ArrayNode) and node.min_contained:
             yield f"{node.path or '/'}: at least {node.min_contained} items of one kind"
         if isinstance(node, ArrayNode) and _items_left(node, plan.group(node)):
             most = "" if node.max_items is None else f" to {node.max_items}"
             yield f"{node.path or '/'}: {node.min_items}{most} items"
-        elif isinstance(node, ObjectNode) and _members_left(node, plan):
+        elif isinstance(node, ObjectNode) and _members_left(node):
             yield f"{node.path or '/'}: which properties are there"
         elif isinstance(node, Slot) and (node.max_length is not None or plan.canonical(node) is not node.automaton):
             yield f"{node.path or '/'}: {node.bounds or 'the length'}"
 
 
-def _members_left(node: ObjectNode, plan: _StatePlan) -> bool:
-    """Whether the judge decides on which members are there: too many ways, or a name that is one of many open ones."""
-    declared = {place.name for place in node.properties}
-    opened = any(not declared.issuperset((name, *others)) for name, others in node.demands) and bool(node.rest)
-    return opened or (plan.rules(node) is None and MemberRules.of(node) is not None)
+def _members_left(node: ObjectNode) -> bool:
+    """Whether the schema bounds the number of members, or asks for some of them beside others."""
+    demanded = sum(place.required for place in node.properties)
+    return bool(node.demands) or node.least > demanded or node.most is not None
 
 
 def _items_left(node: ArrayNode, group: Group) -> bool:

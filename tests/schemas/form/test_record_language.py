@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from itertools import product
 from typing import Any
 
@@ -113,7 +112,7 @@ def test_the_language_holds_what_the_form_holds_and_nothing_else(pair: Any, data
     except ValueError:
         return
     else:
-        # What the judge refuses the language may refuse, too: an object with too few members, or a list with repeats.
+        # What the judge refuses the language may refuse, too: a list with repeats.
         refused = form.judge is not None and not form.judge.accepts(parse(fitted))
         assert refused or automaton.accepts(one_line(fitted).encode())
 
@@ -328,49 +327,6 @@ def test_one_line_changes_no_value_and_adds_the_spaces_of_json_dumps(value: Any)
     assert len(one_line(text)) - len(text) == len(dumped) - len(dense)
 
 
-NAMES = "abcde"
-
-
-@st.composite
-def counted_objects(draw: st.DrawFn) -> dict[str, Any]:
-    """Schemas of objects that demand numbers of members, and some beside others."""
-    some = st.lists(st.sampled_from(NAMES), unique=True, max_size=2)
-    schema = closed({name: {"const": 1} for name in NAMES}, *draw(some))
-    if draw(st.booleans()):
-        schema["minProperties"] = draw(st.integers(0, 4))
-    if draw(st.booleans()):
-        schema["maxProperties"] = draw(st.integers(1, 5))
-    others = st.lists(st.sampled_from([*NAMES, "y"]), unique=True, max_size=2)
-    schema["dependentRequired"] = draw(st.dictionaries(st.sampled_from([*NAMES, "z"]), others, max_size=3))
-    return schema
-
-
-@examples(200)
-@given(counted_objects())
-def test_which_members_are_there_is_decided_by_the_language_alone(schema: dict[str, Any]) -> None:
-    try:
-        form = form_of(schema)
-    except UnsupportedSchema:
-        return
-    automaton = record_language(form)
-    assert left_to_judge(form) == ()
-    for number in range(2 ** len(NAMES)):
-        record = {name: 1 for at, name in enumerate(NAMES) if number >> at & 1}
-        allowed = not set(schema["required"]) - record.keys() and (form.judge is None or form.judge.accepts(record))
-        assert automaton.accepts(json.dumps(record).encode()) == allowed, record
-
-
-def test_open_members_count_and_may_be_what_another_one_asks_for() -> None:
-    schema = {"type": "object", "properties": {"a": DIGIT, "b": DIGIT}, "additionalProperties": DIGIT,
-              "maxProperties": 3, "dependentRequired": {"b": ["a"], "a": ["z"]}}  # fmt: skip
-    for text, allowed in (
-        ("{}", True), ('{"b": 1}', False), ('{"a": 1, "b": 2, "z": 3}', True), ('{"a": 1, "x": 2}', True),
-        ('{"v": 1}', True),
-    ):  # fmt: skip
-        # That `z` is there the judge decides: its name is one of many.
-        assert accepts(schema, text) == allowed, text
-
-
 @pytest.mark.parametrize("bounds", [{}, {"minItems": 2}, {"maxItems": 2}, {"minItems": 3, "maxItems": 3}])
 def test_a_list_of_few_options_repeats_none(bounds: dict[str, int]) -> None:
     schema = {"type": "array", "items": {"enum": ["a", 1, None if bounds else True]}, "uniqueItems": True, **bounds}
@@ -389,26 +345,6 @@ def test_a_list_of_few_options_repeats_none(bounds: dict[str, int]) -> None:
 def test_a_longer_list_without_repeats_is_left_to_the_judge() -> None:
     many = {"type": "array", "items": {"enum": [*range(9)]}, "uniqueItems": True}
     assert left_to_judge(form_of(many)) == ("/: no item twice",)
-
-
-@pytest.mark.parametrize(
-    "bounds", [{}, {"minContains": 2}, {"minItems": 3}, {"maxItems": 2}, {"minItems": 2, "maxItems": 3}]
-)
-@pytest.mark.parametrize("kind", [{"const": 3}, {"maximum": 1}])
-def test_a_list_has_items_of_a_demanded_kind(bounds: dict[str, int], kind: dict[str, int]) -> None:
-    few = {"type": "integer", "minimum": 0, "maximum": 3}
-    form = form_of({"type": "array", "items": few, "contains": kind, **bounds})
-    automaton = record_language(form)
-    assert left_to_judge(form) == ()
-    for size in range(5):
-        for items in product(range(4), repeat=size):
-            allowed = form.judge is None or form.judge.accepts([*items])
-            assert automaton.accepts(json.dumps(items).encode()) == allowed, items
-
-
-def test_a_list_that_counts_too_many_items_of_a_kind_is_left_to_the_judge() -> None:
-    many = {"type": "array", "items": DIGIT, "contains": {"const": 3}, "minContains": 4000}
-    assert "/: at least 4000 items of one kind" in left_to_judge(form_of(many))
 
 
 @pytest.mark.parametrize(
@@ -433,23 +369,14 @@ def test_denied_numbers_that_take_too_many_states_are_left_to_the_judge() -> Non
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("schema", "text"),
     [
-        {"additionalProperties": TEXT, "maxProperties": 600},
-        {"dependentRequired": {f"b{at}": [f"a{at}"] for at in range(24)}},
-        {"dependentRequired": {f"a{at}": [f"b{at}"] for at in range(24)}},
+        (closed({"a": DIGIT, "b": DIGIT}, minProperties=1), "{}"),
+        (closed({"a": DIGIT, "b": DIGIT}, maxProperties=1), '{"a": 1, "b": 2}'),
+        (closed({"a": DIGIT, "b": DIGIT}, dependentRequired={"a": ["b"]}), '{"a": 1}'),
+        ({"type": "array", "items": DIGIT, "contains": {"const": 3}}, "[1]"),
     ],
 )
-def test_members_with_too_many_ways_to_come_to_them_are_left_to_the_judge(more: dict[str, Any]) -> None:
-    names = [*(f"a{at}" for at in range(24)), *(f"b{at}" for at in range(24))]
-    form = form_of({"type": "object", "properties": dict.fromkeys(names, DIGIT), **more})
-    begin = time.process_time()
-    assert record_language(form).states < 30_000
-    assert time.process_time() - begin < 5
-    assert "/: which properties are there" in left_to_judge(form)
-
-
-def test_a_demand_on_an_open_name_is_told_to_be_left_to_the_judge() -> None:
-    schema = {"type": "object", "properties": {"a": DIGIT}, "patternProperties": {"^x": DIGIT},
-              "additionalProperties": False, "dependentRequired": {"a": ["x1"]}}  # fmt: skip
-    assert "/: which properties are there" in left_to_judge(form_of(schema))
+def test_members_and_items_that_are_due_beside_others_are_left_to_the_judge(schema: Any, text: str) -> None:
+    form = form_of(schema)
+    assert accepts(schema, text) and left_to_judge(form) and accept(form, parse(text)) is None
