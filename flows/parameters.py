@@ -1,12 +1,9 @@
-"""The ranges of the parameters that flows declare themselves, and the refusal of blank ones.
-
-Decides whether an ended run fails because too large a share of its documents is in quarantine.
-"""
+"""The parameters of flows: the ranges of their own, those of a plan, and the limit that a run must keep."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -35,6 +32,16 @@ def check_given(**texts: str | Sequence[str]) -> None:
             f"{', '.join(empty)}: expected text, got an empty parameter; in a deployment this happens if"
             " an environment variable was not set when it was deployed: set it and deploy again"
         )
+
+
+def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
+    """Returns the parameters of the flow `extract_folder` for a plan: what its maker said."""
+    own = plan.model_dump(
+        exclude_unset=True, exclude_none=True, exclude={"schemas", "out", "options"}
+    )
+    options = plan.options.model_dump(exclude_unset=True, exclude_none=True)
+    named = plan.schemas if plan.route else plan.schemas[0]
+    return {"paths": paths, "record_schema": named, "out": str(plan.out), **own, **options}
 
 
 # The most documents that a message names for each reason.

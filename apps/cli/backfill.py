@@ -13,8 +13,9 @@ import typer
 
 from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.lazy_commands import AsJson
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import RUN_OPTIONS, FromOption, OnOption, OutOption, plan_of, takes_options
-from cinnabar.apps.cli.plans import limit_status, print_notice
+from cinnabar.apps.cli.plan_checks import limit_status
 from cinnabar.engine.remote.serving import is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations

@@ -27,6 +27,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.filling.progress import OutcomeTally
 from cinnabar.wording import harmless, with_noun
@@ -158,12 +159,12 @@ class Bar(OutcomeTally):
         begun = bool(self.done) or not isinstance(error, UsageError | ModelError)
         if error is not None and self.inputs and begun:
             where = f", in {self._out}" if self._out is not None else ""
-            print(harmless(f"cinnabar: so far {self._totals()}{where}"), file=sys.stderr)
+            print_notice(f"so far {self._totals()}{where}")
 
     def _print_lines(self) -> None:
         while not self._ended.wait(LINE_SECONDS):
             if self.inputs:
-                print(harmless(f"cinnabar: {self._totals()}"), file=sys.stderr, flush=True)
+                print_notice(self._totals())
 
     def _totals(self) -> str:
         """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
@@ -181,7 +182,7 @@ class Bar(OutcomeTally):
 
     def note(self, text: str) -> None:
         """Prints a notice or an estimate to standard error, with or without a terminal."""
-        print(harmless(f"cinnabar: {text}"), file=sys.stderr)
+        print_notice(text)
 
     def on_inputs(self, inputs: int) -> None:
         """Sets the number of documents."""

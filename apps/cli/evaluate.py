@@ -13,8 +13,8 @@ import typer
 
 from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.lazy_commands import Answer
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import ModelOption, plan_of, takes_options
-from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.request import Metered
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool

@@ -18,6 +18,7 @@ import typer
 
 from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
 from cinnabar.apps.cli.lazy_commands import AsJson
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import (
     RUN_OPTIONS,
     Documents,
@@ -27,11 +28,12 @@ from cinnabar.apps.cli.options import (
     plan_of,
     takes_options,
 )
-from cinnabar.apps.cli.plans import check_plan, flow_parameters, limit_status, print_notice
+from cinnabar.apps.cli.plan_checks import check_plan, limit_status
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD, LIST_INCOMPLETE
 from cinnabar.extras import check_extra
+from cinnabar.flows.parameters import flow_parameters
 from cinnabar.flows.prefect_server import check_server
 from cinnabar.wording import with_noun
 

@@ -9,6 +9,7 @@ import typer
 
 from cinnabar.apps.cli.lazy_commands import Answer, group_of
 from cinnabar.apps.cli.login import log_in_to_mailbox
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import (
     RUN_OPTIONS,
     Documents,
@@ -18,10 +19,11 @@ from cinnabar.apps.cli.options import (
     plan_of,
     takes_options,
 )
-from cinnabar.apps.cli.plans import check_plan, flow_parameters, print_notice
+from cinnabar.apps.cli.plan_checks import check_plan
 from cinnabar.extraction.documents.inputs import gather, parse_locations
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extras import check_extra
+from cinnabar.flows.parameters import flow_parameters
 from cinnabar.flows.prefect_server import secret, server
 
 flows_app = group_of(

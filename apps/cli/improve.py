@@ -20,8 +20,8 @@ import typer
 from cinnabar.apps.cli.console import LINE_SECONDS, Bar, standard_output, table
 from cinnabar.apps.cli.evaluate import warn_of_broken
 from cinnabar.apps.cli.lazy_commands import AsJson
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import OutOption
-from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.planned_models import sources_of

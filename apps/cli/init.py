@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.lazy_commands import Answer
-from cinnabar.apps.cli.plans import print_notice
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.extraction.filling.planned_models import largest_model
 from cinnabar.extraction.review.drafting.draft import DRAFTED, make_project, parsed_documents
 from cinnabar.wording import harmless

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cinnabar.apps.cli.lazy_commands import Answer
-from cinnabar.apps.cli.plans import print_notice
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
 from cinnabar.extraction.documents.mailboxes.credential import (

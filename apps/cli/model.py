@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.lazy_commands import Answer, group_of
-from cinnabar.apps.cli.plans import print_notice
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.engine.models.language.hub import fetch_checkpoint
 from cinnabar.engine.models.language.released import fetch_released
 from cinnabar.engine.models.releases import RELEASED

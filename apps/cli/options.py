@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 
-from cinnabar.apps.cli.plans import print_notice
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.folder_settings import FILE, folder_settings
 from cinnabar.extraction.plan.left_options import left_variables

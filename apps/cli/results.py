@@ -14,8 +14,8 @@ from rich.text import Text
 
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.lazy_commands import Answer
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import OutOption, StoredDocument
-from cinnabar.apps.cli.plans import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.journal import unread_corrections
 from cinnabar.extraction.filling.planning import matched_columns

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import plan_of, takes_options
-from cinnabar.apps.cli.plans import print_notice
 from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.server.settings import ServerSettings, start_log
 from cinnabar.engine.asking.few_shot import Examples, join_examples

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from cinnabar.apps.cli.console import standard_output, table
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import takes_options
-from cinnabar.apps.cli.plans import print_notice
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
 from cinnabar.errors import DocumentError, UsageError

@@ -1,25 +1,19 @@
-"""The commands that run an extraction do this with its plan: notes, early checks, its flow, its status."""
+"""The checks of a run by its plan: what it would refuse, before it begins, and the limit that it broke, at its end."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from cinnabar.apps.cli.notices import print_notice
 from cinnabar.flows.parameters import broken_limits
-from cinnabar.wording import harmless
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.progress import ReasonCount
     from cinnabar.extraction.plan.run_options import RunPlan
     from cinnabar.extraction.run.batch.assignment import Assignment
     from cinnabar.extraction.run.stored_run import Summary
-
-
-def print_notice(note: str) -> None:
-    """Prints a line for people to standard error."""
-    print(harmless(f"cinnabar: {note}"), file=sys.stderr, flush=True)
 
 
 def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reachable: bool = True) -> None:
@@ -39,16 +33,6 @@ def check_plan(paths: Sequence[str], plan: RunPlan, assignment: Assignment, reac
     if reachable:
         with ExitStack() as connections:
             gather(locations, plan.out, connections)
-
-
-def flow_parameters(paths: list[str], plan: RunPlan) -> dict[str, Any]:
-    """Returns the parameters of the flow `extract_folder` for a plan: what its maker said."""
-    own = plan.model_dump(
-        exclude_unset=True, exclude_none=True, exclude={"schemas", "out", "options"}
-    )
-    options = plan.options.model_dump(exclude_unset=True, exclude_none=True)
-    named = plan.schemas if plan.route else plan.schemas[0]
-    return {"paths": paths, "record_schema": named, "out": str(plan.out), **own, **options}
 
 
 def limit_status(summary: Summary, reasons: Sequence[ReasonCount], plan: RunPlan) -> int:
