@@ -28,7 +28,6 @@ import typer
 from typer.exceptions import TyperException
 
 from cinnabar.apps.cli.lazy_commands import LazyGroup
-from cinnabar.apps.cli.notices import print_notice
 from cinnabar.errors import CinnabarError, IncompleteFolder, ModelError, UsageError
 from cinnabar.extraction.plan.left_options import instead_of_command, instead_of_option
 from cinnabar.wording import harmless
@@ -101,7 +100,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print_notice(str(message))
+    print(harmless(f"cinnabar: {message}"), file=sys.stderr)
 
 
 def _instead(error: TyperException, arguments: Sequence[str]) -> str | None:
