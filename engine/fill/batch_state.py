@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,19 +18,6 @@ from cinnabar.schemas.automata.strings import scalar_text, shared_value
 from cinnabar.schemas.pointers import parts_of
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRecord:
-    """A record that its schema allows, with its leaves and rows as in `Filled`.
-
-    `filled`: the record holds the request's slots; if False, it is the form's own instance without any value found.
-    """
-
-    record: str
-    leaves: Mapping[str, Leaf]
-    rows: Mapping[str, tuple[int, float]]
-    filled: bool = True
-
-
 class BatchState:
     """The canvas of a batch and the engine's notes on each of its S slots.
 
@@ -39,7 +26,8 @@ class BatchState:
     excusable, known, closed: [S] bool: may stay without a value; frozen from the start; committed as a whole.
     reopened_times: [S] int64, how often each was re-opened.
     values: the current value of each slot. likeliest: the likeliest text that a step proposed for it, and its posterior
-    then. kept: for each request of the batch the last record that its schema allows.
+    then. written, kept: for each request of the batch the record of its current values, and the last one that its
+    schema allows; without one the record is the form's own instance.
     """
 
     def __init__(
@@ -81,7 +69,8 @@ class BatchState:
             for text, flag, instance in zip(known, excusable, instances, strict=True)
         ]
         self.likeliest: list[tuple[bytes, float] | None] = [None] * len(instances)
-        self.kept = [self._first(batch) for batch in range(len(requests))]
+        self.written: dict[int, Writer] = {}
+        self.kept: dict[int, Writer] = {}
         self.request = self._tensor([instance.request for instance in instances], torch.long)
         self.excusable = self._tensor(excusable, torch.bool)
         self.known = self._tensor([text is not None for text in known], torch.bool)
@@ -131,36 +120,28 @@ class BatchState:
         for at, instance in enumerate(self.canvas.instances):
             slots[instance.request].append(at)
         for batch, own, waiting in zip(self.active, slots, pending, strict=True):
-            layout, values = self.layouts[batch], [self.values[at] for at in own]
-            offset, judge = self.requests[batch].passage.offset, self.requests[batch].form.judge
-            writer: Writer | None = Writer(layout, values, offset)
-            assert writer is not None
-            if judge is not None and not judge.accepts(writer.value):
-                writer = None
-                if not waiting:
-                    writer = repair_record(layout, values, offset, judge, _of(own, alternatives))
-            if writer is not None:
-                self.kept[batch] = KeptRecord(writer.record, writer.leaves, writer.rows)
+            request, values = self.requests[batch], [self.values[at] for at in own]
+            writer, judge = Writer(self.layouts[batch], values, request.passage.offset), request.form.judge
+            self.written[batch] = writer
+            if judge is None or judge.accepts(writer.value):
+                self.kept[batch] = writer
+            elif not waiting and (repaired := repair_record(writer, judge, _of(own, alternatives))) is not None:
+                self.kept[batch] = repaired
 
-    def _first(self, batch: int) -> KeptRecord:
-        """Returns the record before the first step: the form's minimal record, or the schema's instance."""
-        request, layout = self.requests[batch], self.layouts[batch]
-        own = [v for v, i in zip(self.values, self.canvas.instances, strict=True) if i.request == batch]
-        writer = Writer(layout, own, request.passage.offset)
-        judge = request.form.judge
-        if judge is None or judge.accepts(writer.value):
-            return KeptRecord(writer.record, writer.leaves, writer.rows)
-        return KeptRecord(request.form.instance, dict(_leaves(shared_value(request.form.instance))), {}, False)
+    def record(self, batch: int) -> str:
+        """Returns a request's last record that its schema allows."""
+        return self.kept[batch].record if batch in self.kept else self.requests[batch].form.instance
 
     def _collect(self, r: int) -> None:
-        batch, kept = self.active[r], self.kept[self.active[r]]
-        if self.requests[batch].known and not kept.filled:
+        batch = self.active[r]
+        request, kept, record = self.requests[batch], self.kept.get(batch), self.record(batch)
+        if request.known and kept is None:
             raise EngineFailure("known", "found no record with these known values that the schema allows")
         self.results[batch] = Filled(
-            id=self.requests[batch].id,
-            record=kept.record,
-            leaves=kept.leaves,
-            rows=kept.rows,
+            id=request.id,
+            record=record,
+            leaves=dict(_leaves(shared_value(record))) if kept is None else kept.leaves,
+            rows={} if kept is None else kept.rows,
             steps=self.steps[batch],
             reopened=self.reopened[batch],
         )

@@ -18,7 +18,6 @@ import torch
 from cinnabar.engine.fill.batch_state import BatchState
 from cinnabar.engine.fill.choices import drop_unsupported_choices
 from cinnabar.engine.fill.step import commit
-from cinnabar.engine.fill.writing import Writer
 from cinnabar.engine.model import Helped, Model, Row
 from cinnabar.engine.request import Failed, Filler, Passage, RefusedRow, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
@@ -220,16 +219,16 @@ class Watch:
             fresh = [shut and (not earlier or doubt) for shut, earlier, doubt in zip(now, was, doubts, strict=True)]
             self._closed[batch], self._reopened[batch] = now, times
             request = state.requests[batch]
-            writer = Writer(state.layouts[batch], [state.values[at] for at in slots], request.passage.offset)
+            writer = state.written[batch]
             # A choice has a slot more than its value, and is committed with the last of them.
             places = writer.instances.items()
             committed = [p for p, of in places if any(fresh[at] for at in of) and all(now[at] for at in of)]
             doubted = [p for p, of in places if any(doubts[at] for at in of)]
             confidence = {pointer: leaf.confidence for pointer, leaf in writer.leaves.items()}
-            state_of_form = FormState(
-                request.id, step, state.kept[batch].record, tuple(committed), tuple(doubted), confidence
+            form_state = FormState(
+                request.id, step, state.record(batch), tuple(committed), tuple(doubted), confidence
             )
-            notify(self._watcher, state_of_form)
+            notify(self._watcher, form_state)
 
 
 FillBatch = Callable[[Sequence[Request]], list[Result]]

@@ -60,9 +60,7 @@ class RepairChange:
         return frozenset((*values, *self.decided.items()))
 
 
-def repair_record(
-    layout: Layout, values: Sequence[WrittenValue], offset: int, judge: Judge, alternatives: Alternatives
-) -> Writer | None:
+def repair_record(first: Writer, judge: Judge, alternatives: Alternatives) -> Writer | None:
     """Returns the likeliest record near this one that the judge accepts; None if the search finds none in its budget.
 
     `alternatives` takes the number of a slot of the layout.
@@ -70,13 +68,12 @@ def repair_record(
     order = count()
     waiting: list[tuple[float, int, RepairChange, frozenset[str]]] = [(0.0, next(order), RepairChange(), frozenset())]
     seen: set[frozenset[object]] = set()
-    search = _Search(layout, values, alternatives)
-    for _ in range(max(REPAIR_RECORDS // 10, min(REPAIR_RECORDS, REPAIR_SLOTS // max(len(values), 1)))):
+    search = _Search(first.layout, first.given, alternatives)
+    for _ in range(max(REPAIR_RECORDS // 10, min(REPAIR_RECORDS, REPAIR_SLOTS // max(len(first.given), 1)))):
         if not waiting:
             return None
         cost, _, change, met = heappop(waiting)
-        now = [change.values.get(at, value) for at, value in enumerate(values)]
-        writer = Writer(layout, now, offset, change.decided)
+        writer = first.changed(change.values, change.decided) if change.mark else first
         violation = judge.violation(writer.value)
         if violation is None:
             return writer

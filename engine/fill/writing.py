@@ -11,7 +11,7 @@ these decisions if a rule of the schema demands it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,7 +150,7 @@ def _with_marks(layout: Layout, values: Sequence[WrittenValue]) -> Sequence[Writ
 
 
 class Writer:
-    """Writes the record of these values, and notes its leaves and rows by their final pointers.
+    """Writes the record of these `given` values, and notes its leaves and rows by their final pointers.
 
     `offset` is the character of the document at which the passage begins. `decided` overrides the states of places.
     By pointer, `instances` has the slots of the value there, `states` the optional and nullable places with their
@@ -160,7 +160,7 @@ class Writer:
     def __init__(
         self, layout: Layout, values: Sequence[WrittenValue], offset: int = 0, decided: Decided | None = None
     ) -> None:
-        self.layout, self.offset, self.decided = layout, offset, decided or {}
+        self.layout, self.given, self.offset, self.decided = layout, values, offset, decided or {}
         self.values = _with_marks(layout, values)
         self.leaves: dict[str, Leaf] = {}
         self.rows: dict[str, tuple[int, float]] = {}
@@ -176,6 +176,11 @@ class Writer:
     def value(self) -> Any:
         """The record's value, parsed once; it is not to be changed."""
         return shared_value(self.record)
+
+    def changed(self, values: Mapping[int, WrittenValue], decided: Decided) -> Writer:
+        """Returns the record with other values of these slots, and with these states of places alone decided."""
+        now = [values.get(at, value) for at, value in enumerate(self.given)]
+        return Writer(self.layout, now, self.offset, decided)
 
     def _empty(self, place: Place) -> bool:
         """Returns whether no leaf of this place has a value."""

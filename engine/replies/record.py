@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from cinnabar.engine.asking.provider_schema import ROOT, Wire
 from cinnabar.engine.evidence.places import ABSENT, AlignedValue, Aligner
-from cinnabar.engine.fill.layout import Layout, State, lay_out
+from cinnabar.engine.fill.layout import State, lay_out
 from cinnabar.engine.fill.repair import repair_record
 from cinnabar.engine.fill.writing import Writer, WrittenValue, known_value
 from cinnabar.engine.model import Row
@@ -123,7 +123,7 @@ def record_of(
     writer = Writer(layout, values, offset)
     violation = _violation(form, writer)
     if violation is not None:
-        other = _otherwise(form, layout, values, offset, writer)
+        other = _otherwise(form, writer)
         if other is None:
             return [str(violation)]
         writer = other
@@ -138,12 +138,10 @@ def record_of(
 
 
 def _violation(form: Form, writer: Writer) -> Violation | None:
-    return None if form.judge is None else form.judge.violation(parse(writer.record))
+    return None if form.judge is None else form.judge.violation(writer.value)
 
 
-def _otherwise(
-    form: Form, layout: Layout, values: Sequence[WrittenValue], offset: int, writer: Writer
-) -> Writer | None:
+def _otherwise(form: Form, writer: Writer) -> Writer | None:
     """Returns another record of the same values that the schema allows; None if there is none.
 
     The search may write an absent value as null, as empty or not at all; it changes no answered value. If a demanded
@@ -158,10 +156,10 @@ def _otherwise(
         for place, _ in states
         if place.optional
     }
-    sparse = Writer(layout, values, offset, out)
+    sparse = writer.changed({}, out)
     if _violation(form, sparse) is None:
         return sparse
-    other = repair_record(layout, values, offset, form.judge, lambda at: _others(values[at]))
+    other = repair_record(writer, form.judge, lambda at: _others(writer.given[at]))
     missing = any(leaf.missing for leaf in writer.leaves.values())
     return other if other is not None and (missing or _values(other) == answered) else None
 

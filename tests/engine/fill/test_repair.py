@@ -133,7 +133,7 @@ def near(
 
     assert form.judge is not None
     judge = Counting(form.judge)
-    found = repair_record(layout, now, 0, judge, alternatives)  # type: ignore[arg-type]
+    found = repair_record(Writer(layout, now), judge, alternatives)  # type: ignore[arg-type]
     return None if found is None else json.loads(found.record), judge.asked
 
 
@@ -247,5 +247,5 @@ def test_a_search_ends_sooner_the_larger_the_form_is(
     def alternatives(at: int) -> list[tuple[float, WrittenValue]]:
         return [(0.1 / k, replace(values[at], text=f'"{k}"'.encode())) for k in range(1, 9)]
 
-    assert repair_record(layout, values, 0, judge, alternatives) is None  # type: ignore[arg-type]
+    assert repair_record(Writer(layout, values), judge, alternatives) is None  # type: ignore[arg-type]
     assert judge.asked == judged
