@@ -68,7 +68,6 @@ class Int8Linear(nn.Module):
         self.register_buffer("weight", weight)
         self.register_buffer("scale", scale)
         self.register_buffer("bias", bias)
-        self._joined: dict[tuple[Int8Linear, ...], Int8Linear] = {}
 
     @property
     def outputs(self) -> int:
@@ -83,21 +82,6 @@ class Int8Linear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Returns the layer's output, [..., out] float32, for x: [..., in]."""
         return project(x, self)[0]
-
-    def join(self, others: tuple[Int8Linear, ...]) -> Int8Linear:
-        """Returns one layer with the outputs of this one and of others with as many parts; it is made once."""
-        if not others:
-            return self
-        if others not in self._joined:
-            every = (self, *others)
-            parts = [layer.weight.chunk(self.parts, 1)[part] for part in range(self.parts) for layer in every]
-            joined = self._joined[others] = copy.copy(self)
-            joined._buffers = {
-                "weight": torch.cat(parts, 1),
-                "scale": torch.cat([layer.scale for layer in every]),
-                "bias": torch.cat([layer.bias for layer in every]),
-            }
-        return self._joined[others]
 
 
 class PackedLinear(nn.Module):
@@ -164,14 +148,6 @@ def project(x: Tensor, *layers: nn.Module) -> tuple[Tensor, ...]:
         else:
             outputs.append(layer(x))
     return tuple(outputs)
-
-
-def together(x: Tensor, *layers: nn.Module) -> Tensor:
-    """Returns the outputs of several layers for the same input, one behind the other: [..., sum of outputs]."""
-    integers = [layer for layer in layers if isinstance(layer, Int8Linear)]
-    if len(integers) < len(layers) or len({layer.parts for layer in integers}) > 1:
-        return torch.cat(project(x, *layers), -1)
-    return project(x, integers[0].join(tuple(integers[1:])))[0]
 
 
 @dataclass(frozen=True, slots=True)

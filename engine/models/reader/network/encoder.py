@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.int8_matmul import together
+from cinnabar.engine.models.int8_matmul import project
 from cinnabar.engine.models.reader.inputs.wordpieces import CASES, GAPS, PLACES
 from cinnabar.engine.models.reader.network.support import Statements
 
@@ -68,7 +68,7 @@ class Layer(nn.Module):
 
     def project(self, x: Tensor, windows: int) -> tuple[Tensor, Tensor, Tensor]:
         """Returns the queries, keys and values of x, [N L, H] of N windows: [N, heads, L, H / heads] each."""
-        every = together(x, self.query, self.key, self.value)
+        every = torch.cat(project(x, self.query, self.key, self.value), -1)
         parts = every.view(windows, -1, 3 * self.heads, x.shape[-1] // self.heads).transpose(1, 2).chunk(3, 1)
         return parts[0], parts[1], parts[2]
 

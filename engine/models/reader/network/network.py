@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cinnabar.engine.models.int8_matmul import together
+from cinnabar.engine.models.int8_matmul import project
 from cinnabar.engine.models.reader.inputs.letter_ngrams import BUCKETS
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, ROWS, STATES, Board, Phrases, Questions, Sheet
 from cinnabar.engine.models.reader.network.encoder import (
@@ -205,7 +205,7 @@ class Network(nn.Module):
         attention = (part for layer in layers for part in (layer.key, layer.value))
         pointers = (self.start_window, self.end_start, self.end_window, self.row_window)
         sizes = (self.size.hidden,) * 2 * len(layers) + (self.size.pointer,) * len(pointers) + (TAGS,)
-        return WindowStates(states, together(states, *attention, *pointers, self.tag_window), sizes)
+        return WindowStates(states, torch.cat(project(states, *attention, *pointers, self.tag_window), -1), sizes)
 
     def decode(
         self, windows: WindowStates, sheet: Sheet, board: Board, vectors: Tensor, matches: Tensor
