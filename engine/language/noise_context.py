@@ -9,7 +9,6 @@ positions that no answer has.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -21,11 +20,8 @@ from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
 from cinnabar.engine.models.language.memory import cache_budget, free_memory, position_numbers
 
-#: Tokens of a text that are read in one pass, at most; shared prefixes that are kept. Passes end at multiples of them,
-#: and so do prefixes, so that the parts of a text do not depend on what other texts share with it.
-PREFILL, PREFIXES = 256, 2
-#: Prompts that a new one is compared with.
-PROMPTS = 4
+#: Tokens of a text that are read in one pass, at most; passes end at multiples of them.
+PREFILL = 256
 #: A pass expects tokens by its logits divided by a temperature, which falls from MAX to MIN over so many passes: the
 #: sampler of the family (`generation_diffusion_gemma.py` of `transformers`) was published with these.
 MAX_TEMPERATURE, MIN_TEMPERATURE, PASSES = 0.8, 0.4, 48
@@ -37,17 +33,15 @@ class _CachedSequence:
 
     seed: of its random tokens. length: how many of its tokens were read as text. held: their keys and values by layer.
     canvas: the first position of the canvas that was read last. states: [C, D], its hidden states. passes: how often it
-    was read. cached: how many tokens were read before, as a prefix of other texts. most: the bytes that its keys and
-    values may come to take.
+    was read. most: the bytes that its keys and values may come to take.
     """
 
-    seed: bytes = b""
+    seed: bytes
     length: int = 0
     held: list[Held] = field(default_factory=list)
     canvas: int = -1
     states: torch.Tensor | None = None
     passes: int = 0
-    cached: int = 0
     most: int = 0
 
 
@@ -68,13 +62,10 @@ class NoiseContext:
         self._local = local
         #: Positions that a layer with a window keeps: two canvases can be taken back.
         self._most = local.window + 2 * decoder.traits.block
-        self._prefixes: OrderedDict[tuple[int, ...], _CachedSequence] = OrderedDict()
         self._texts: dict[int, _CachedSequence] = {}
-        #: The last prompts: what a new one has in common with them is worth to be kept.
-        self._last: deque[Sequence[int]] = deque(maxlen=PROMPTS)
 
     def clear(self) -> None:
-        """Drops all sequences; shared prefixes stay."""
+        """Drops all sequences."""
         self._texts = {}
 
     def refusal(self, tokens: int) -> str | None:
@@ -102,16 +93,16 @@ class NoiseContext:
         return held * self._decoder.model.norm.weight.element_size()
 
     def leave(self, sequence: OpenSequence, spoilt: bool = False) -> None:  # noqa: ARG002, as in `PagedContext`
-        """Drops the text of a sequence, spoilt or not: a spoilt prefix would spoil the other texts, too."""
+        """Drops the text of a sequence, spoilt or not: no other one has a part of it."""
         self._texts.pop(id(sequence), None)
 
     def parts(self, _: Sequence[OpenSequence]) -> int:
         """Returns 1: the texts of a batch are read together."""
         return 1
 
-    def count_cached(self, sequence: OpenSequence) -> int:
-        """Returns the tokens of the prompt that an earlier sequence had read."""
-        return self._join(sequence).cached
+    def count_cached(self, _: OpenSequence) -> int:
+        """Returns 0: each sequence reads its own prompt."""
+        return 0
 
     def hidden(self, sequences: Sequence[OpenSequence], wanted: Sequence[Ints]) -> tuple[list[int], torch.Tensor]:
         """Reads the open canvas of each sequence, and its full block if there is one; all sequences are scored."""
@@ -166,31 +157,15 @@ class NoiseContext:
         return np.where(tokens >= 0, tokens, np.where(behind, self._end, drawn.astype(np.int64)))
 
     def _join(self, sequence: OpenSequence) -> _CachedSequence:
-        """Returns what is kept of a sequence; of a new one, what is kept of its shared prefix."""
+        """Returns what is kept of a sequence."""
         text = self._texts.get(id(sequence))
         if text is None:
-            prompt = sequence.task.prompt
-            shared = max((_common(prompt, other) for other in self._last), default=0)
-            self._last.append(prompt)
-            key = tuple(prompt[: shared // PREFILL * PREFILL])
-            known = len(key) if key in self._prefixes else 0
-            prefix = self._prefix(key)
-            seed = hashlib.sha256(np.array(prompt, "<i8").tobytes()).digest()
-            text = self._texts[id(sequence)] = _CachedSequence(seed, prefix.length, prefix.held, cached=known)
-        return text
-
-    def _prefix(self, tokens: tuple[int, ...]) -> _CachedSequence:
-        text = self._prefixes.pop(tokens, None)
-        if text is None:
-            text = _CachedSequence()
-            self._read(text, np.array(tokens, np.int64), len(tokens))
-            while len(self._prefixes) >= PREFIXES:
-                self._prefixes.popitem(last=False)
-        self._prefixes[tokens] = text
+            seed = hashlib.sha256(np.array(sequence.task.prompt, "<i8").tobytes()).digest()
+            text = self._texts[id(sequence)] = _CachedSequence(seed)
         return text
 
     def _read_block(self, sequence: OpenSequence, text: _CachedSequence, block: Block) -> PassText:
-        # Read with the first canvas, the rest of a prompt would be as long as what no other text shares with it.
+        # A prompt is read in passes of its own, however short it is.
         if text.length < sequence.begin or block.begin - text.length > self._decoder.traits.block:
             self._read(text, sequence.tokens, block.begin)
         tokens = np.concatenate(
@@ -232,9 +207,3 @@ class NoiseContext:
 def temperature(passes: int) -> float:
     """Returns what the logits of the last one of so many passes of a canvas are divided by."""
     return MIN_TEMPERATURE + (MAX_TEMPERATURE - MIN_TEMPERATURE) * max(PASSES - passes + 1, 1) / PASSES
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Returns the length of the common beginning of two lists of tokens."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))

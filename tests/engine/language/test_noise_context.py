@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,15 @@ from cinnabar.engine.language.noise_context import NoiseContext, temperature
 from cinnabar.engine.language.record_graph import graph_of
 from cinnabar.engine.language.sequences import OpenSequence, Task
 from cinnabar.engine.models.language.arrays import Ints
-from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma, Held, PassText
+from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma
 from cinnabar.engine.models.language.language_model import load_language_model
 from cinnabar.schemas.automata.operations import literal
 
 GRAPH = graph_of(literal(b"{}"), TINY)
 
 
-def sequence(prompt: int, block: int = CANVAS, shared: int = 0, budget: int = 60, end: int = 302) -> OpenSequence:
+def sequence(prompt: int, block: int = CANVAS, budget: int = 60, end: int = 302) -> OpenSequence:
     tokens = np.random.default_rng(prompt).integers(0, 256, prompt).tolist()
-    tokens[:shared] = [7] * shared
     return OpenSequence(Task(tokens, GRAPH, budget, None, b"{}"), block, prompt, end, False)
 
 
@@ -92,7 +90,7 @@ def test_every_pass_of_a_folder_says_what_transformers_says(
     model = load_language_model(tmp_path, "cpu", "float32")
     assert isinstance(model.decoder, DiffusionGemma)
     ours, context = model.decoder, NoiseContext(model.decoder, model.tokenizer.end)
-    rows = [sequence(5), sequence(40, shared=18), sequence(31, shared=18), sequence(60, budget=11)]
+    rows = [sequence(5), sequence(40), sequence(31), sequence(60, budget=11)]
 
     conditioned = list[int]()
 
@@ -123,35 +121,6 @@ def test_every_pass_of_a_folder_says_what_transformers_says(
     rows = [rows[1], rows[3]]
     check()
     assert conditioned == [0, 2, 3, 2, 3, 2]
-
-
-@torch.inference_mode()
-@pytest.mark.parametrize("tail", [2, 8, 13])
-def test_the_parts_of_a_text_do_not_depend_on_texts_that_share_its_beginning(
-    tail: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(noise_context, "PREFILL", 16)
-    model = decoder(UNIFORM)
-    assert isinstance(model, DiffusionGemma)
-    parts = list[tuple[int, int, int]]()
-    read = model.read
-
-    def seen(readings: Sequence[PassText]) -> tuple[list[torch.Tensor], list[list[Held]]]:
-        parts.extend((one.begin, one.opened, len(one.tokens)) for one in readings)
-        return read(readings)
-
-    monkeypatch.setattr(model, "read", seen)
-    found = []
-    for others in ([], [sequence(50, shared=40)]):
-        context, one = NoiseContext(model, END), sequence(32 + tail, shared=40)
-        for other in others:
-            context.hidden([other], [opened(other)])
-        parts.clear()
-        states = context.hidden([one], [opened(one)])[1]
-        found.append(([*parts], states))
-    (alone, expected), (beside, got) = found
-    assert beside == alone
-    assert torch.equal(got, expected)
 
 
 @torch.inference_mode()
