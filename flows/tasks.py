@@ -8,7 +8,7 @@ os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] = "false"
 os.environ.setdefault("DO_NOT_TRACK", "1")
 # On a busy machine Prefect's temporary server takes longer to start than the default timeout of 20 s.
 os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "180")
-# The server marks a run whose heartbeats stop: `flows/killed_runs.py`.
+# The server marks a run whose heartbeats stop: `flows/crashed_runs.py`.
 os.environ.setdefault("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "30")
 
 from prefect import task

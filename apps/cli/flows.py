@@ -75,7 +75,7 @@ def serve_schedule(
     """
     check_extra("flows", "cinnabar flows serve")
     # Extra: flows.
-    from cinnabar.flows.killed_runs import end_dead_runs, mark_killed_runs
+    from cinnabar.flows.crashed_runs import end_dead_runs, mark_killed_runs
     from cinnabar.flows.serve import schedule_of, serve
 
     # These checks report wrong use now, not at the first scheduled run.

@@ -303,7 +303,7 @@ def test_a_night_with_broken_files_and_a_killed_worker_is_told_outside_of_prefec
     put_files(ROOT / "docs" / "flows.md", place.folder)
 
     def patience(seconds: str) -> None:
-        mark = f"from cinnabar.flows.killed_runs import mark_killed_runs; mark_killed_runs({seconds})"
+        mark = f"from cinnabar.flows.crashed_runs import mark_killed_runs; mark_killed_runs({seconds})"
         place.run("-c", mark, **place.known)
 
     def night(name: str) -> tuple[str, str]:

@@ -60,7 +60,7 @@ for name in modules:
 # The files that need an extra at their head; nothing imports them before the extra is checked.
 ROOMS = (
     "apps/server/", "apps/mcp/", "flows/extract.py", "flows/flow_run.py", "flows/backfill.py",
-    "flows/killed_runs.py", "flows/serve.py", "flows/stored_parameters.py", "flows/tasks.py",
+    "flows/crashed_runs.py", "flows/serve.py", "flows/stored_parameters.py", "flows/tasks.py",
     "extraction/documents/ocr/rapid.py", "extraction/documents/ocr/tesseract.py",
     "extraction/documents/ocr/text_lines.py", "extraction/documents/marks/scanned.py",
 )  # fmt: skip
