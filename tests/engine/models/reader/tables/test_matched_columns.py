@@ -20,8 +20,8 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.memory.passage import LateStates
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.column_signs import ColumnFeatures
-from cinnabar.engine.models.reader.tables.lists import _is_running_text
 from cinnabar.engine.models.reader.tables.matched_columns import balance, match_columns
+from cinnabar.engine.models.reader.tables.matched_lists import _is_running_text
 from cinnabar.engine.models.reader.tables.sums import number_of, sum_rows, total_columns
 from cinnabar.engine.models.reader.tables.values_above import filled_down
 from cinnabar.engine.request import Filled, Passage, Request
