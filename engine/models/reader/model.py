@@ -47,7 +47,7 @@ from cinnabar.engine.models.reader.scoring.rows import (
 )
 from cinnabar.engine.models.reader.scoring.spans import Answers, WindowScores
 from cinnabar.engine.models.reader.tables.column_signs import ListFields
-from cinnabar.engine.models.reader.tables.joined import group_rows, named_rows
+from cinnabar.engine.models.reader.tables.joined_tables import group_rows, named_rows
 from cinnabar.engine.models.reader.tables.matched_lists import (
     drop_taken_words,
     list_fields,

@@ -28,7 +28,7 @@ from cinnabar.engine.models.reader.tables.column_signs import (
     is_filled,
     is_merged,
 )
-from cinnabar.engine.models.reader.tables.joined import join_tables
+from cinnabar.engine.models.reader.tables.joined_tables import join_tables
 from cinnabar.engine.models.reader.tables.matched_columns import (
     MATCH_TOLD,
     MatchedColumns,

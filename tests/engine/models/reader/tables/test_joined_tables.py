@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cinnabar.engine.models.reader.memory.passage import MatchedRow
-from cinnabar.engine.models.reader.tables.joined import group_rows, join_tables
+from cinnabar.engine.models.reader.tables.joined_tables import group_rows, join_tables
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Slot
 
