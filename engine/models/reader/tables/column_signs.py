@@ -33,7 +33,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
 from cinnabar.engine.models.reader.tables.charges import CHARGE_MANY_ROWS, coded_columns, numbers_behind
-from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
+from cinnabar.engine.models.reader.tables.rival_heads import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import (
     adding_columns,
     balance_columns,

@@ -35,8 +35,8 @@ from cinnabar.engine.models.reader.tables.matched_columns import (
     choice_columns,
     match_columns,
 )
-from cinnabar.engine.models.reader.tables.namesakes import field_words
 from cinnabar.engine.models.reader.tables.read_rows import read_rows
+from cinnabar.engine.models.reader.tables.rival_heads import field_words
 from cinnabar.engine.models.reader.tables.side_by_side import tables_beside
 from cinnabar.engine.models.reader.tables.sums import balance_columns, payment_rows, sum_rows
 from cinnabar.engine.models.reader.tables.values_above import filled_down, values_above

@@ -11,7 +11,7 @@ from itertools import pairwise
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.memory.passage import MatchedRow
 from cinnabar.engine.models.reader.priors.name_matching import asked_of, words_in
-from cinnabar.engine.models.reader.tables.namesakes import name_shares
+from cinnabar.engine.models.reader.tables.rival_heads import name_shares
 from cinnabar.engine.tables.heads import Span
 from cinnabar.schemas.form.form import ArrayNode, Form, enclosing_arrays
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cinnabar.engine.models.reader.priors.name_matching import FieldNames
 from cinnabar.engine.models.reader.tables.matched_columns import MATCH_TOLD
-from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, name_shares
+from cinnabar.engine.models.reader.tables.rival_heads import distinct_heads, name_shares
 from cinnabar.engine.tables.table import PrintedTable, TableRow
 
 #: The fewest columns of a table beside another, all named on its left and this many on its right; its fewest rows.

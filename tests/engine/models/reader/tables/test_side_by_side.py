@@ -10,7 +10,7 @@ import pytest
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.tables.namesakes import field_words
+from cinnabar.engine.models.reader.tables.rival_heads import field_words
 from cinnabar.engine.models.reader.tables.side_by_side import tables_beside
 from cinnabar.engine.request import Filled, Request, text_passage
 from cinnabar.engine.tables.table import tables_of

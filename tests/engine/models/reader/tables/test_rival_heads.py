@@ -9,7 +9,7 @@ from cinnabar.engine.models.reader.inputs.questions import Question
 from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.tables.column_signs import ColumnFeatures
 from cinnabar.engine.models.reader.tables.matched_columns import match_columns
-from cinnabar.engine.models.reader.tables.namesakes import distinct_heads, field_words, lowest_words, name_shares
+from cinnabar.engine.models.reader.tables.rival_heads import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.tables.table import PrintedTable, tables_of
 
 ROWS = "".join(f"K{at:02}   {20 + at}       {300 + 7 * at}      {at}.10\n" for at in range(1, 15))
