@@ -1,13 +1,16 @@
-"""The stage `revise` of a run: brings the corrections in force into its outcomes, before they are committed."""
+"""Brings the corrections in force into the records that a run writes, in the same commit.
+
+The record of a model is stored as that of the run, the record with the corrections as that of a run of corrections
+which begins after it: so the views show the corrected one, and what the model made is at hand when somebody takes a
+correction back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-
-import pyarrow as pa
 
 from cinnabar.errors import NotAccepted
 from cinnabar.extraction.corrections.changes import (
@@ -20,17 +23,16 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.revising import Rules, corrected, other_kind_outcome, with_units
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.stored import CorrectionRows, base_table, correction_rows, states
+from cinnabar.extraction.corrections.stored import CorrectionRows, correction_rows, states
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, RecordDraft, text_at
-from cinnabar.extraction.corrections.waiting_commits import commit_waiting, corrected_rows
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.tables import Key
 from cinnabar.schemas.pointers import lies_within
 
 
 class Revision:
-    """Brings corrections into the outcomes of a run under one schema, before they are committed.
+    """The corrections in force of the documents of a run under one schema.
 
     `keeps` is true of a run that fills stored records again: it has frozen their corrected values.
     """
@@ -52,71 +54,60 @@ class Revision:
             rows = self._rows()
         return any(one.action in EXCLUDING for one in in_force(rows.of((digest, self._rules.source.name))))
 
-    def revise(self, outcomes: Sequence[Outcome]) -> tuple[Sequence[Outcome], Mapping[str, Reviewed]]:
-        """Returns the outcomes with the corrections in force; the caller holds the store until their commit.
+    def states_before(self, outcomes: Sequence[Outcome]) -> dict[str, Reviewed]:
+        """Returns the states of the corrected documents among these, by digest, with the names of this run's version.
 
-        One that was made while they were filled counts, too: it is committed first.
-        The states are those before of the corrected documents, by digest; their base is what the run made of them.
+        Corrections that were made while they were filled count, too: they are committed first. The caller holds the
+        store until the commit.
         """
         commit_waiting(self._store)
-        rows, name, here = self._rows(), self._rules.source.name, self._rules.source.fingerprint
-        if not rows.identities:
-            return outcomes, {}
-        wanted = {(one.digest, name) for one in outcomes if one.digest and in_force(rows.of((one.digest, name)))}
-        out = self._store.out
+        rows, name, out = self._rows(), self._rules.source.name, self._store.out
+        digests = (one.digest for one in outcomes if one.digest and one.status != "skipped")
+        wanted = {(digest, name) for digest in digests if in_force(rows.of((digest, name)))}
         stored = states(out, self._store.commits(), wanted, rows)[0] if wanted else {}
-        # They have the names of the version that is stored; here those of this run's version count.
-        before = {
-            pair: replace(state, corrections=renamed_corrections(out, rows.of(pair), name, here))
+        here = self._rules.source.fingerprint
+        return {
+            pair[0]: replace(state, corrections=renamed_corrections(out, rows.of(pair), name, here))
             for pair, state in stored.items()
         }
-        bases: dict[str, Reviewed] = {}
-        revised = [self._revise(one, before.get((one.digest, name)), bases) for one in outcomes]
-        made = {
-            digest: replace(before[digest, name], schema_fingerprint=here, base=base) for digest, base in bases.items()
-        }
-        return revised, made
 
-    def tables_of(
-        self, before: Mapping[str, Reviewed], accepted: Sequence[Outcome], key: Key
-    ) -> Iterable[Mapping[str, pa.Table]]:
-        """Yields the tables that the commit of these outcomes takes in addition, by their folders."""
-        own = [
-            before[one.digest].with_outcome(one)
-            for one in accepted
-            if one.status != "skipped" and one.digest in before
-        ]
-        if own:
-            yield {"uncorrected": base_table(own, key)}
-        # Of a run that was begun before the last correction of a document the record comes once more, as that of a run
-        # that begins now: else the record before would stay the latest one.
-        if later := [state for state in own if state.run_id > key.run_id]:
-            run_id = self._store.new_run_id()
-            yield corrected_rows(self._store, key.schema_name, key.schema_fingerprint, later, run_id)
-
-    def _revise(self, outcome: Outcome, state: Reviewed | None, bases: dict[str, Reviewed]) -> Outcome:
-        if state is None or outcome.status == "skipped":
+    def made_by_model(self, outcome: Outcome, before: Mapping[str, Reviewed]) -> Outcome:
+        """Returns an outcome without what a person said: where a backfill kept that, with what models had made of it.
+        """
+        state = before.get(outcome.digest)
+        if not self._keeps or state is None or outcome.record is None or state.uncorrected.record is None:
             return outcome
-        if state.other_kind:
-            return other_kind_outcome(outcome.path, outcome.digest, outcome.schema)
-        if outcome.record is None:
-            return outcome
-        base = state.with_outcome(outcome)
-        if self._keeps and state.uncorrected.record is not None:
-            kept = [unit for unit in counting_units(state.in_force) if _has(outcome.record, unit)]
-            # What the person said is no work of the model.
-            base = replace(base, record=self._made(outcome.record, state.uncorrected.record, state, kept))
-        bases[outcome.digest] = base
-        return corrected(outcome, state.in_force, base, self._rules)
-
-    def _made(self, record: Record, made: Record, state: Reviewed, kept: Sequence[CorrectedPlace]) -> Record:
-        """Returns a record with what models had made of these places before."""
         own, older = self._rules.source, state.schema_fingerprint
-        before = RecordDraft(renamed_record(made, renames_between(self._store.out, own.name, older, own.fingerprint)))
-        places = [self._rules.carry(before.unit(unit.pointer), record, older).unit for unit in kept]
+        renames = renames_between(self._store.out, own.name, older, own.fingerprint)
+        draft = RecordDraft(renamed_record(state.uncorrected.record, renames))
+        kept = [unit for unit in counting_units(state.in_force) if _has(outcome.record, unit)]
+        places = [self._rules.carry(draft.unit(unit.pointer), outcome.record, older).unit for unit in kept]
         with suppress(NotAccepted):
-            return with_units(record, places, self._rules)
-        return record
+            return replace(outcome, record=with_units(outcome.record, places, self._rules))
+        return outcome
+
+    def revise(
+        self, accepted: Sequence[Outcome], filled: Sequence[Outcome], before: Mapping[str, Reviewed]
+    ) -> list[Reviewed]:
+        """Returns the states of the corrected documents of a run once their corrections are in their records.
+
+        `accepted` are the outcomes of models as they are stored, `filled` the same ones with what a backfill kept.
+        """
+        records = {one.path: one.record for one in filled}
+        return [
+            self._revise(one, records[one.path] or one.record, before[one.digest])
+            for one in accepted
+            if one.status != "skipped" and one.record is not None and one.digest in before
+        ]
+
+    def _revise(self, outcome: Outcome, record: Record, state: Reviewed) -> Reviewed:
+        own = replace(state, schema_fingerprint=self._rules.source.fingerprint)
+        base = own.with_outcome(outcome)
+        if state.other_kind:
+            made = other_kind_outcome(outcome.path, outcome.digest, outcome.schema)
+        else:
+            made = corrected(replace(outcome, record=record), state.in_force, base, self._rules)
+        return replace(own, base=base).with_outcome(made)
 
 
 def _has(record: Record, unit: CorrectedPlace) -> bool:

@@ -15,7 +15,7 @@ from cinnabar.extraction.corrections.carrying import Carried, carry_over
 from cinnabar.extraction.corrections.changes import Correction, counting_of, renamed_corrections, taken_back
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.state import Reviewed, is_settled, unsettled
-from cinnabar.extraction.corrections.stored import base_table, entry_rows
+from cinnabar.extraction.corrections.stored import entry_rows
 from cinnabar.extraction.corrections.units import LEFT_OUT, CorrectedPlace, RecordDraft
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import CODE as CHECK_FAILED
@@ -141,7 +141,6 @@ def check_stored(out: Path, state: Reviewed, entry: WaitingCorrection) -> None:
     """Asks the columns for a state after an entry. Raises NotStored, with the place, if one cannot hold a value."""
     entry_rows(entry, state, "")
     key = Key("", state.schema_name, state.schema_fingerprint, state.engine_fingerprint)
-    base_table([state], key)
     if state.record is not None and not state.other_kind:
         outcome = outcome_of(state)
         tables.outcome_rows([outcome], key)

@@ -26,17 +26,28 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.units import record_from, record_json, scalars
+from cinnabar.extraction.corrections.units import HUMAN, record_from, scalars, text_at
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.extraction.store.stored_records import stored_of
-from cinnabar.extraction.store.tables import CORRECTIONS, UNCORRECTED, Key, evidence_columns, evidence_in, table_of
+from cinnabar.extraction.store.tables import (
+    COMMAND,
+    CORRECT,
+    CORRECTIONS,
+    UNCORRECTED,
+    evidence_columns,
+    evidence_in,
+    table_of,
+)
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.pointers import MISSING, value_at
 
 # Files of so many bytes are kept in memory, the last used ones: each look reads hundreds; opening one takes 3 ms.
 _SMALL, _KEPT = 1 << 17, 2048
+
+# Of the rows of `runs` those that hold corrections alone.
+_CORRECTED = pc.field("arguments") == orjson.dumps({COMMAND: CORRECT}).decode()
 
 #: A document under one schema: its digest and the schema's name.
 Pair = tuple[str, str]
@@ -74,7 +85,7 @@ def correction_rows(
 ) -> CorrectionRows:
     """Returns the stored corrections of these documents, or of all."""
     stored = CorrectionRows()
-    for row in _rows(out, committed, "corrections", documents):
+    for row in _rows(out, committed, "corrections", None if documents is None else _of(documents)):
         pair = row["document"], row["schema_name"]
         stored.identities.add(row["identity"])
         stored.runs[pair].add(row["run_id"])
@@ -116,13 +127,16 @@ def entry_rows(entry: WaitingCorrection, state: Reviewed, run_id: str) -> pa.Tab
 
 
 def _rows(
-    out: Path, committed: Iterable[Manifest], table: str, documents: Collection[str] | None
+    out: Path, committed: Iterable[Manifest], table: str, condition: pc.Expression | None
 ) -> Iterator[dict[str, Any]]:
-    condition = None if documents is None else pc.field("document").isin(pa.array(documents, pa.string()))
     for entry in committed:
         for file in entry.files:
             if file.table == table and file.rows:
                 yield from _rows_in(out / file.path, condition)
+
+
+def _of(documents: Collection[str]) -> pc.Expression:
+    return pc.field("document").isin(pa.array(documents, pa.string()))
 
 
 def _rows_in(path: Path, condition: pc.Expression | None) -> list[dict[str, Any]]:
@@ -164,70 +178,106 @@ def states(
         return {pair: known[pair] for pair in pairs}, known_rows
     documents = {document for document, _ in pairs}
     rows = rows or correction_rows(out, committed, documents)
-    bases = _bases(out, committed, documents)
     by_pair = {pair: Reviewed(*pair, corrections=rows.of(pair)) for pair in pairs}
+    corrected = {row["run_id"] for row in _rows(out, committed, "runs", _CORRECTED)}
+    older = _bases_of_0_4(out, committed, documents)
     for name in {name for _, name in pairs}:
         own = [entry for entry in committed if entry.schema_name == name]
-        for state in _outcomes(out, own, {document for document, other in pairs if other == name}, name):
-            pair = state.document, name
-            renamed = renamed_corrections(out, rows.of(pair), name, state.schema_fingerprint)
-            whole = replace(state, corrections=renamed)
-            base = bases.get((*pair, state.schema_fingerprint))
-            # A later run may have written the record anew while no correction was in force.
-            if base is not None and (base.run_id >= state.run_id or state.run_id in rows.runs[pair]):
-                whole = replace(whole, base=base)
-            by_pair[pair] = whole
+        outcomes = _outcomes(out, own, {document for document, other in pairs if other == name})
+        for document, stored in outcomes.items():
+            of_person, state = stored[-1].run_id in corrected, stored[-1].read(out, name)
+            # What the last run of a model made under this version: a person corrected that.
+            made = next(
+                (one for one in reversed(stored) if one.run_id not in corrected and one.is_of(state)), stored[-1]
+            )
+            base = older.get((document, name, state.schema_fingerprint, made.run_id))
+            if base is None and of_person and made is not stored[-1]:
+                base = _with_known(made.read(out, name), state)
+            renamed = renamed_corrections(out, rows.of((document, name)), name, state.schema_fingerprint)
+            by_pair[document, name] = replace(state, corrections=renamed, base=base)
     _LAST.answer = commits, by_pair, rows
     return by_pair, rows
 
 
-def _bases(
+def _with_known(base: Reviewed, state: Reviewed) -> Reviewed:
+    """Returns what a model made with all that the corrected record knows of the same values.
+
+    Of a record in quarantine the text alone is stored.
+    """
+    if base.outcome != "quarantined" or base.record is None or state.record is None:
+        return base
+    known = {leaf.pointer: leaf for leaf in state.record.leaves if leaf.origin != HUMAN}
+    was, now = base.record.value, state.record.value
+    same = (text_at(was, leaf.pointer) == text_at(now, leaf.pointer) for leaf in base.record.leaves)
+    leaves = [
+        known.get(leaf.pointer, leaf) if held else leaf for leaf, held in zip(base.record.leaves, same, strict=True)
+    ]
+    return replace(base, record=replace(base.record, leaves=tuple(leaves)))
+
+
+def _bases_of_0_4(
     out: Path, committed: Iterable[Manifest], documents: Collection[str]
-) -> dict[tuple[str, str, str], Reviewed]:
-    """Returns what models made of corrected documents, by document, schema and fingerprint."""
-    latest: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for row in _rows(out, committed, "uncorrected", documents):
-        key = row["document"], row["schema_name"], row["schema_fingerprint"]
-        latest[key] = max(latest.get(key, ("", "")), (row["run_id"], row["record"]))
-    return {key: _base_from(key, *last) for key, last in latest.items()}
+) -> dict[tuple[str, str, str, str], Reviewed]:
+    """Returns what models made of corrected documents, by document, schema, fingerprint and run.
+
+    Runs up to version 0.4 stored a record with its corrections alone, and the model's in this table.
+    """
+    bases = {}
+    for row in _rows(out, committed, "uncorrected", _of(documents)):
+        document, name, fingerprint, run_id = (row[one] for one in UNCORRECTED.names[:4])
+        said = orjson.loads(row["record"])
+        bases[document, name, fingerprint, run_id] = Reviewed(
+            document,
+            name,
+            "",
+            fingerprint,
+            run_id=run_id,
+            outcome=said["status"],
+            code=said["code"],
+            detail=said["detail"],
+            pointers=tuple(said["pointers"]),
+            record=record_from(said["record"]),
+        )
+    return bases
 
 
-def _base_from(key: tuple[str, str, str], run_id: str, text: str) -> Reviewed:
-    document, name, fingerprint = key
-    said = orjson.loads(text)
-    return Reviewed(
-        document,
-        name,
-        "",
-        fingerprint,
-        run_id=run_id,
-        outcome=said["status"],
-        code=said["code"],
-        detail=said["detail"],
-        pointers=tuple(said["pointers"]),
-        record=record_from(said["record"]),
-    )
+@dataclass(frozen=True, slots=True)
+class _StoredOutcome:
+    """A row of `outcomes`, and the batch that has its record."""
 
+    row: Mapping[str, Any]
+    entry: Manifest
 
-def _outcomes(
-    out: Path, committed: Sequence[Manifest], documents: Collection[str], name: str
-) -> Iterator[Reviewed]:
-    """Yields the latest outcome of each of these documents, with its record."""
-    wanted = pc.field("document").isin(pa.array(documents, pa.string())) & (pc.field("outcome") != "skipped")
-    latest: dict[str, tuple[dict[str, Any], Manifest]] = {}
-    for entry in committed:
-        for file in entry.files:
-            for row in _rows_in(out / file.path, wanted) if file.table == "outcomes" else ():
-                document = row["document"]
-                if document not in latest or row["run_id"] >= latest[document][0]["run_id"]:
-                    latest[document] = row, entry
-    for document, (row, entry) in latest.items():
+    @property
+    def run_id(self) -> str:
+        return str(self.row["run_id"])
+
+    def is_of(self, state: Reviewed) -> bool:
+        """Returns True if it is of the version of the schema that a state is of."""
+        return bool(self.row["schema_fingerprint"] == state.schema_fingerprint)
+
+    def read(self, out: Path, name: str) -> Reviewed:
+        """Returns the state that it tells of, with its record."""
+        row, document = self.row, self.row["document"]
         names = ("path", "schema_fingerprint", "engine_fingerprint", "run_id", "code", "detail")
         said: dict[str, Any] = {one: row[one] or "" for one in names}
         pointers = tuple(row.get("pointers") or ())  # older files lack it
         held = row["outcome"] == "quarantined"
-        record = _held(row["record_json"], pointers) if held else _written(out, entry, document, row["run_id"])
-        yield Reviewed(document, name, **said, outcome=row["outcome"], pointers=pointers, record=record)
+        record = _held(row["record_json"], pointers) if held else _written(out, self.entry, document, self.run_id)
+        return Reviewed(document, name, **said, outcome=row["outcome"], pointers=pointers, record=record)
+
+
+def _outcomes(
+    out: Path, committed: Sequence[Manifest], documents: Collection[str]
+) -> dict[str, list[_StoredOutcome]]:
+    """Returns the outcomes of each of these documents, the latest last."""
+    wanted = _of(documents) & (pc.field("outcome") != "skipped")
+    found: dict[str, list[_StoredOutcome]] = defaultdict(list)
+    for entry in committed:
+        for file in entry.files:
+            for row in _rows_in(out / file.path, wanted) if file.table == "outcomes" else ():
+                found[row["document"]].append(_StoredOutcome(row, entry))
+    return {document: sorted(own, key=lambda one: one.run_id) for document, own in found.items()}
 
 
 def _held(text: str | None, pointers: Sequence[str]) -> Record | None:
@@ -264,15 +314,3 @@ def _written(out: Path, entry: Manifest, document: str, run_id: str) -> Record |
     older: dict[str, Any] = {"flags": [], "row_confidence": None, "place": None}
     leaves = [older | row for row in rows["fields"]]
     return stored_of(written["record_json"], written["confidence"], written["flags"], leaves)
-
-
-def base_table(states: Iterable[Reviewed], key: Key) -> pa.Table:
-    """Returns the rows of the table `uncorrected` of these states under one key: what models made of them."""
-    rows = []
-    for state in states:
-        if (base := state.base) is not None and base.record is not None:
-            said = {"status": base.outcome, "code": base.code, "detail": base.detail, "pointers": base.pointers}
-            text = orjson.dumps(said | {"record": record_json(base.record)}).decode()
-            names = key.schema_name, key.schema_fingerprint, key.run_id
-            rows.append(dict(zip(UNCORRECTED.names, (state.document, *names, text), strict=True)))
-    return table_of(rows, UNCORRECTED)

@@ -6,7 +6,7 @@ A place is a value outside of lists, or a whole list: one correction within a li
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import orjson
@@ -197,14 +197,8 @@ def _set(holder: Any, step: str, value: Any) -> None:
         holder[unescape(step)] = value
 
 
-def record_json(record: Record) -> dict[str, Any]:
-    """Returns a record with all that is known of its values as orjson writes it."""
-    lengths = {at: [note.sentence, note.disagrees, note.other] for at, note in record.lengths.items()}
-    return {one.name: getattr(record, one.name) for one in fields(record)} | {"lengths": lengths}
-
-
 def record_from(values: Mapping[str, Any]) -> Record:
-    """Returns the record of these JSON values; the inverse of `record_json`."""
+    """Returns the record of these JSON values, as version 0.4 stored what models made."""
     leaves = tuple(map(_leaf_from, values["leaves"]))
     lengths = {at: ListNote(*note) for at, note in values.get("lengths", {}).items()}
     # Earlier versions wrote what a language model thought, too.

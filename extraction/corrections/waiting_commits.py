@@ -14,7 +14,7 @@ from cinnabar.extraction.corrections.changes import in_force
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import after_waiting, apply_corrections, outcome_of, rules_of
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.stored import Pair, base_table, correction_rows, entry_rows, states
+from cinnabar.extraction.corrections.stored import Pair, correction_rows, entry_rows, states
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import failures
@@ -65,7 +65,11 @@ def _commit(
         run_id = store.new_run_id()
         rows = [entry_rows(entry, state, run_id) for state in group for entry in own.get((state.document, name), ())]
         made = {"corrections": pa.concat_tables(rows).combine_chunks()} if rows else {}
-        content = made | corrected_rows(store, name, fingerprint, group, run_id)
+        there = [state for state in group if state.record is not None or state.other_kind]
+        written = any(state.outcome == "written" and not state.other_kind for state in there)
+        columns = rules_of(store.out, name, fingerprint).columns if written else None
+        key = Key(run_id, name, fingerprint, there[0].engine_fingerprint if there else "")
+        content = made | corrected_rows(there, key, columns)
         store.commit(name, fingerprint, content, revises=True)
 
 
@@ -78,36 +82,29 @@ def renew_corrected(store: Store) -> int:
         wanted = [pair for pair in rows.pairs if in_force(rows.of(pair))]
         lost = list[Reviewed]()
         for state in states(store.out, store.commits(), wanted, rows)[0].values():
-            own = {"" if state.base is None else state.base.run_id, *rows.runs[state.document, state.schema_name]}
-            if state.record is not None and state.run_id not in own:
+            last = max(rows.runs[state.document, state.schema_name])
+            if state.record is not None and (state.base is None or state.run_id < last):
                 lost.append(apply_corrections(store.out, state))
         _commit(store, lost, {})
         return len(lost)
 
 
-def corrected_rows(
-    store: Store, name: str, fingerprint: str, group: Sequence[Reviewed], run_id: str
-) -> dict[str, pa.Table]:
-    """Returns the rows of corrected records, as those of a run without a model, by their folders."""
-    now, group = manifests.now(), [state for state in group if state.record is not None or state.other_kind]
-    engine = group[0].engine_fingerprint if group else ""
-    outcomes = [outcome_of(state) for state in group]
-    columns = None
-    if any(one.status == "written" for one in outcomes):
-        columns = rules_of(store.out, name, fingerprint).columns
-    key = Key(run_id, name, fingerprint, engine)
+def corrected_rows(group: Sequence[Reviewed], key: Key, columns: pa.Schema | None) -> dict[str, pa.Table]:
+    """Returns the rows of corrected records under one key, as those of a run without a model, by their folders.
+
+    `columns` are those of the records, None if no record is written.
+    """
+    now, outcomes = manifests.now(), [outcome_of(state) for state in group]
     # A version of the schema with another column may have come since they were judged.
     stored, content = tables.batch_rows(outcomes, key, columns)
     counts: dict[str, int] = {status: sum(one.status == status for one in stored) for status in STATUSES}
-    if (bases := base_table(group, key)).num_rows:
-        content["uncorrected"] = bases
     run = {
-        "run_id": run_id,
+        "run_id": key.run_id,
         "started": now,
         "finished": now,
-        "schema_name": name,
-        "schema_fingerprint": fingerprint,
-        "engine_fingerprint": engine,
+        "schema_name": key.schema_name,
+        "schema_fingerprint": key.schema_fingerprint,
+        "engine_fingerprint": key.engine_fingerprint,
         "arguments": orjson.dumps({COMMAND: CORRECT}).decode(),
         "inputs": sum(counts.values()),
         **counts,

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from cinnabar.engine.version import read_by
 from cinnabar.errors import CinnabarError, DocumentError, RunError, UsageError
 from cinnabar.extraction.corrections.corrected_run import Revision
-from cinnabar.extraction.corrections.revising import Rules, rules_of
-from cinnabar.extraction.corrections.waiting_commits import commit_waiting
+from cinnabar.extraction.corrections.revising import Rules, outcome_of, rules_of
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting, corrected_rows
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, UNREADABLE
 from cinnabar.extraction.plan.run_options import OnCheck
@@ -44,7 +44,12 @@ from cinnabar.schemas.parsing.texts import schema_text
 _Batch = TypeVar("_Batch")
 #: Seconds after which commits appear in the snapshot while a run goes on. A snapshot takes 0.1 s.
 PUBLISH_EVERY = 2.0
-_OUTCOMES = "SELECT outcome, code, count(*) FROM {outcomes} WHERE run_id = ? GROUP BY ALL"
+# The outcomes of a run by number; a corrected document has a second one in a run of corrections, which counts.
+_OUTCOMES = (
+    "WITH again AS (SELECT * FROM {outcomes} WHERE list_contains(?, run_id))"
+    " SELECT outcome, code, count(*) FROM (FROM {outcomes} WHERE run_id = ? AND (outcome = 'skipped'"
+    " OR document IS NULL OR document NOT IN (SELECT document FROM again)) UNION ALL FROM again) GROUP BY ALL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,8 @@ class Run:
         self._arguments = orjson.dumps(dict(arguments), default=str).decode()
         self._accounted: set[str] = set()
         self._written: dict[str | tuple[str, str], str] = {}
+        # The runs that hold the corrected records of this one.
+        self._corrected: list[str] = []
         self._folder = f"{identifier(source.name)}/{source.fingerprint[:12]}"
         self._engine_of = cache(partial(read_by, engine_fingerprint))
         self._started = manifests.now()
@@ -196,11 +203,19 @@ class Run:
         RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
-            revised, before = self._revision.revise(batch)
-            accepted, content = tables.batch_rows(self._accept(revised), self.key, self._record_schema)
+            before = self._revision.states_before(batch)
+            made = self._accept(self._revision.made_by_model(outcome, before) for outcome in batch)
+            accepted, content = tables.batch_rows(made, self.key, self._record_schema)
             if not accepted:
                 return []
-            self._commit(_joined_tables([content, *self._revision.tables_of(before, accepted, self.key)]))
+            revised = self._revision.revise(accepted, batch, before)
+            if revised:
+                self._corrected.append(self._store.new_run_id())
+                key = replace(self.key, run_id=self._corrected[-1])
+                content = _join(content, corrected_rows(revised, key, self._record_schema))
+                shown = {one.path: one for one in map(outcome_of, revised)}
+                accepted = [shown.get(one.path, one) for one in accepted]
+            self._commit(content)
             self._accounted.update(outcome.path for outcome in accepted)
             finished = (one for one in accepted if one.status != "skipped" and one.digest)
             self._written |= {done_key(one.digest, one.code, one.path): one.path for one in finished}
@@ -263,7 +278,7 @@ class Run:
         """Returns counts from the committed files of this run: its outcomes, and the codes of each outcome."""
         outcomes: Counter[str] = Counter()
         codes: dict[str, Counter[str]] = defaultdict(Counter)
-        for outcome, code, count in self._store.ask(_OUTCOMES, [self.id]):
+        for outcome, code, count in self._store.ask(_OUTCOMES, [self._corrected, self.id]):
             outcomes[outcome] += count
             codes[outcome][code] += count
         return outcomes, codes
@@ -307,13 +322,10 @@ class Run:
         return pa.Table.from_pylist([row], tables.RUNS)
 
 
-def _joined_tables(parts: Sequence[Mapping[str, pa.Table]]) -> Mapping[str, pa.Table]:
-    """Returns the rows of all parts, by their folders."""
-    if len(parts) == 1:
-        return parts[0]
-    folders = dict.fromkeys(folder for part in parts for folder in part)
-    rows = {folder: [part[folder] for part in parts if folder in part] for folder in folders}
-    return {folder: pa.concat_tables(one).combine_chunks() for folder, one in rows.items()}
+def _join(some: Mapping[str, pa.Table], others: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Returns the rows of both, by their folders."""
+    both = {folder: pa.concat_tables([some[folder], others[folder]]).combine_chunks() for folder in {*some} & {*others}}
+    return {**some, **others, **both}
 
 
 def _skipped_outcome(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:

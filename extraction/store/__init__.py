@@ -9,7 +9,6 @@ An output folder DIR holds
     outcomes/batch-N.parquet     one row a run and input path, with records that were rejected
     runs/batch-N.parquet         a row when a run starts, another when it ends
     corrections/batch-N.parquet  a row a correction, and one when it is taken back
-    uncorrected/batch-N.parquet  what models made of corrected documents
     waiting/ID.json              corrections that wait for their commit
     manifest/batch-N.json        the commits that count; replaced ones lie in manifest/replaced/
     cinnabar.duckdb              views over the above (`extraction/store/snapshot.py`)

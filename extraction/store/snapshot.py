@@ -24,7 +24,7 @@ from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, quote_name, sql_literal
 from cinnabar.extraction.store.queries import Setting, locked_connection
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
-from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, MODELS, TABLE_COLUMNS
+from cinnabar.extraction.store.tables import COMMAND, CORRECT, DOCUMENTS, MODELS, TABLE_COLUMNS
 
 DATABASE = "cinnabar.duckdb"
 # The snapshot's file opens in every DuckDB since 1.1, and its views use no function that is newer.
@@ -132,7 +132,8 @@ _NO_RECORDS = (
 _WITHDRAWN = (
     "SELECT o.document, f.schema_fingerprint, max(o.run_id) AS run_id FROM outcomes AS o"
     " JOIN (SELECT DISTINCT schema_name, schema_fingerprint FROM outcomes) AS f USING (schema_name)"
-    " WHERE o.outcome <> 'written' AND (o.document, o.run_id) IN (SELECT (document, run_id) FROM {corrections})"
+    " WHERE o.outcome <> 'written' AND o.run_id IN (SELECT run_id FROM {runs}"
+    f" WHERE (arguments ->> '{COMMAND}') = '{CORRECT}')"
     " AND (o.code = 'other_kind' OR o.schema_fingerprint = f.schema_fingerprint) GROUP BY ALL"
 )
 # The conditions on a record, as `r`: no correction withdraws it (a folder without corrections does not look), and a

@@ -308,7 +308,6 @@ CORPUS: dict[str, Damage] = {
     "origin null": _column("fields", "origin", None),
     "units no JSON": _column("corrections", "units", "{{"),
     "action unknown": _column("corrections", "action", "burn"),
-    "base no JSON": _column("uncorrected", "record", "{{"),
     "facts wrong": _column("documents", "size", "many", TEXT),
     "numbers as document": _column("outcomes", "document", 5, NUMBER),
     "numbers as path": _column("outcomes", "path", 5, NUMBER),

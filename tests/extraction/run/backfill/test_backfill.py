@@ -451,5 +451,5 @@ def test_corrections_are_given_up_when_that_is_said(out: Path) -> None:
     source = schema({"customer": TEXT, "lines": lines()}, required=["customer"])
     options = OPTIONS.model_copy(update={"drop_corrections": True, "on_missing": "guess"})
     assert backfill(source, out, of(ReadingModel()), None, options) is not None
-    of_it = f"schema_fingerprint = '{source.fingerprint}' and path like '%3.txt'"
+    of_it = f"schema_fingerprint = '{source.fingerprint}' and path like '%3.txt' AND latest"
     assert "correction_left_out" in rows(out, f"select flags from records where {of_it}")[0][0]
