@@ -28,9 +28,9 @@ from cinnabar.extraction.corrections.editing import entry_of_changes, entry_of_u
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import after_entry, after_waiting, apply_corrections
 from cinnabar.extraction.corrections.state import Reviewed, place_digest
-from cinnabar.extraction.corrections.stored import correction_rows, states
+from cinnabar.extraction.corrections.stored import Pair, correction_rows, states, told_apart
 from cinnabar.extraction.corrections.units import place_of, text_at
-from cinnabar.extraction.corrections.waiting_commits import commit_waiting
+from cinnabar.extraction.corrections.waiting_commits import Judged, commit_waiting
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.store import manifest as manifests
@@ -53,6 +53,8 @@ class Corrector:
         self._out = out.absolute()
         self._mutex = threading.RLock()
         self._behind = behind
+        # What was judged when a person said it, until somebody else commits.
+        self._judged: dict[Pair, Judged] = {}
 
     def commit(self) -> None:
         """Commits and publishes what waits if no run holds the folder; else that run does it.
@@ -68,14 +70,15 @@ class Corrector:
                     break
                 before = waiting
                 with Store.open(self._out) as store:
-                    commit_waiting(store)
+                    commit_waiting(store, self._judged)
+                self._judged.clear()
 
     def state(self, document: str, schema_name: str) -> Reviewed:
         """Returns the present record of this document (its digest), with corrections that still wait for their commit.
 
         Raises UsageError if the folder has no outcome of the document under this schema.
         """
-        return _shown(self._state(document, schema_name))
+        return _shown(self._state(document, schema_name).state)
 
     def correct(
         self, document: str, schema_name: str, changes: Sequence[Change], who: str, content: Document | None = None
@@ -88,12 +91,12 @@ class Corrector:
         """
         with self._mutex:
             with journal.lock_journal(self._out):
-                state = self._state(document, schema_name)
-                check_seen(state, changes)
-                entry = entry_of_changes(self._out, state, changes, who, content)
+                before = self._state(document, schema_name)
+                check_seen(before.state, changes)
+                entry = entry_of_changes(self._out, before.state, changes, who, content)
                 if not entry.corrections:
-                    return _shown(state)
-                after = self._write(state, entry)
+                    return _shown(before.state)
+                after = self._write(before, entry)
             return self._commit(after)
 
     def undo(
@@ -113,15 +116,15 @@ class Corrector:
         """
         with self._mutex:
             with journal.lock_journal(self._out):
-                state = self._state(document, schema_name)
-                entry = entry_of_undo(state, identities, who, of_packet)
+                before = self._state(document, schema_name)
+                entry = entry_of_undo(before.state, identities, who, of_packet)
                 if not entry.undone:
-                    return _shown(state)
-                check_seen(state, [Change(Action.ACCEPT, "", None, (), seen)])
-                after = self._write(state, entry)
+                    return _shown(before.state)
+                check_seen(before.state, [Change(Action.ACCEPT, "", None, (), seen)])
+                after = self._write(before, entry)
             return self._commit(after)
 
-    def _state(self, document: str, schema_name: str) -> Reviewed:
+    def _state(self, document: str, schema_name: str) -> Judged:
         # In this order: an entry goes after its commit, so one that is gone from the first listing is in the second.
         pair = document, schema_name
         entries = [one for one in journal.waiting_corrections(self._out) if one.pair == pair]
@@ -144,16 +147,22 @@ class Corrector:
             # Nothing else is stored of its values. Without its schema the record is shown as it was read.
             with contextlib.suppress(RunError):
                 state = replace(state, record=apply_corrections(self._out, state).record)
-        return after_waiting(self._out, state, (one for one in entries if not one.identities & rows.identities))[0]
+        entries = [one for one in entries if not one.identities & rows.identities]
+        over, waiting = told_apart(self._out, committed), tuple(one.identity for one in entries)
+        known = self._judged.get(pair)
+        if known is None or known[:2] != (over, waiting):
+            known = Judged(over, waiting, after_waiting(self._out, state, entries)[0])
+        return known
 
-    def _write(self, state: Reviewed, entry: WaitingCorrection) -> Reviewed:
+    def _write(self, before: Judged, entry: WaitingCorrection) -> Reviewed:
         """Judges an entry and makes it durable. Raises Refused, and nothing is durable then."""
         try:
-            after = after_entry(self._out, state, entry, new=True)
+            after = after_entry(self._out, before.state, entry, new=True)
         except NotStored as error:
-            raise Refused(state.path, [(error.pointer, error.why)], "cannot be stored") from error
+            raise Refused(before.state.path, [(error.pointer, error.why)], "cannot be stored") from error
         journal.write(self._out, entry)
-        return replace(after, before=state)
+        self._judged[entry.pair] = Judged(before.over, (*before.entries, entry.identity), after)
+        return replace(after, before=before.state)
 
     def _commit(self, after: Reviewed) -> Reviewed:
         if not self._behind:

@@ -164,6 +164,11 @@ class _Last:
 _LAST = _Last()
 
 
+def told_apart(out: Path, committed: Iterable[Manifest]) -> tuple[Any, ...]:
+    """Returns what tells these commits of a folder from all others."""
+    return str(out), *((entry.number, entry.created) for entry in committed)
+
+
 def states(
     out: Path, committed: Sequence[Manifest], pairs: Collection[Pair], rows: CorrectionRows | None = None
 ) -> tuple[dict[Pair, Reviewed], CorrectionRows]:
@@ -172,7 +177,7 @@ def states(
     A document without an outcome of the schema has no record. `rows` are the stored corrections, if they are read
     already.
     """
-    commits = str(out), *((entry.number, entry.created) for entry in committed)
+    commits = told_apart(out, committed)
     last, known, known_rows = _LAST.answer
     if commits == last and all(pair in known for pair in pairs):
         return {pair: known[pair] for pair in pairs}, known_rows

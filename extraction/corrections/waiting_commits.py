@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any, NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -14,7 +15,7 @@ from cinnabar.extraction.corrections.changes import in_force
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.revising import after_waiting, apply_corrections, outcome_of, rules_of
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.stored import Pair, correction_rows, entry_rows, states
+from cinnabar.extraction.corrections.stored import Pair, correction_rows, entry_rows, states, told_apart
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import failures
@@ -23,20 +24,29 @@ from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.tables import COMMAND, CORRECT, Key
 
 
-def commit_waiting(store: Store) -> int:
+class Judged(NamedTuple):
+    """A document's state after entries that wait, over these commits."""
+
+    over: tuple[Any, ...]
+    entries: tuple[str, ...]
+    state: Reviewed
+
+
+def commit_waiting(store: Store, judged: Mapping[Pair, Judged] | None = None) -> int:
     """Commits and publishes the corrections that people made while the folder was locked.
 
-    Returns the number of documents. Raises RunError if the disk fails; then they wait on.
+    What is `judged` already over the same commits is not judged again. Returns the number of documents. Raises RunError
+    if the disk fails; then they wait on.
     """
     with store.mutex, failures(f"{store.out}: could not commit corrections"):
         entries = journal.waiting_corrections(store.out)
-        count = _commit_waiting(store, entries) if entries else 0
+        count = _commit_waiting(store, entries, judged or {}) if entries else 0
     if count:
         store.publish()
     return count
 
 
-def _commit_waiting(store: Store, entries: Sequence[WaitingCorrection]) -> int:
+def _commit_waiting(store: Store, entries: Sequence[WaitingCorrection], judged: Mapping[Pair, Judged]) -> int:
     stored, rows = states(store.out, store.commits(), {entry.pair for entry in entries})
     done = [entry for entry in entries if entry.identities & rows.identities]
     waiting: dict[Pair, list[WaitingCorrection]] = defaultdict(list)
@@ -47,7 +57,13 @@ def _commit_waiting(store: Store, entries: Sequence[WaitingCorrection]) -> int:
     def set_aside(entry: WaitingCorrection, why: Exception) -> None:
         journal.set_correction_aside(store.out, entry, stored[entry.pair].path, why)
 
-    after = {pair: after_waiting(store.out, stored[pair], own, set_aside) for pair, own in waiting.items()}
+    over, after = told_apart(store.out, store.commits()), dict[Pair, tuple[Reviewed, list[WaitingCorrection]]]()
+    for pair, own in waiting.items():
+        known = judged.get(pair)
+        if known is not None and known[:2] == (over, tuple(entry.identity for entry in own)):
+            after[pair] = known.state, own
+        else:
+            after[pair] = after_waiting(store.out, stored[pair], own, set_aside)
     counting = {pair: own for pair, (_, own) in after.items() if own}
     _commit(store, [after[pair][0] for pair in counting], counting)
     journal.remove_waiting(store.out, [*done, *chain.from_iterable(counting.values())])
