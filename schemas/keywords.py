@@ -1,9 +1,8 @@
-"""The keyword `x-cinnabar-decimals`: numbers with at most so many decimal places.
+"""The keywords `x-cinnabar-decimals` (so many decimal places at most) and `x-cinnabar-pages` (the pages that are read).
 
-`multipleOf: 0.0001` says the same in the words of the standard. But a validator that computes in binary floats, as most
-do, finds 80.91 to be no multiple of 0.0001, so such schemas make other programs refuse valid records.
-
-`x-cinnabar-pages`, and `--pages` of a run: the pages that are read of documents that have pages.
+`multipleOf: 0.0001` says the same as the first in the words of the standard. But a validator that computes in binary
+floats, as most do, finds 80.91 to be no multiple of 0.0001, so such schemas make other programs refuse valid records.
+The second is `--pages` of a run, too, for documents that have pages.
 """
 
 from __future__ import annotations

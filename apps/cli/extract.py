@@ -1,7 +1,4 @@
-"""`cinnabar extract` reads documents into tables.
-
-The report of `cinnabar extract`: the outcomes of the documents, the cost of a server, a preview of the records.
-"""
+"""`cinnabar extract` reads documents into tables, and reports outcomes, cost, and a preview of the records."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""An agent may ask for these tools: their answers are JSON values of a bounded size, and an error tells what to do.
+"""The tools that an agent may ask for, and the folders whose files it may name.
 
-The folders whose files an agent may name.
+Answers are JSON values of a bounded size, and an error tells what to do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The settings of the server: where it listens, who may ask, and how much of anything it takes.
+"""The settings of the server (where it listens, who may ask, how much of anything it takes), and its log.
 
-The log of the server, without a word of a document: an exception is told by its type and place alone.
+The log has no word of a document: an exception is told by its type and place alone.
 """
 
 from __future__ import annotations

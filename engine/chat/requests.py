@@ -1,10 +1,9 @@
-"""The requests of a chat, and the events that answer them.
+"""The requests of a chat, among them those for a part of a text, and the events that answer them.
 
 Each request ends with exactly one `Done` or `Failed`; with `states` there are `State` events before it.
 
-Requests for a part of a text: what stands between two texts, and the next edit of a file.
-
-The message of a next edit has snippets, a file with its editable region, and a history of diffs:
+A request for a part of a text asks for what stands between two texts (`Gap`). That for the next edit of a file has a
+message with snippets, the file with its editable region, and a history of diffs; snippets and history may be left out:
 
     <|recently_viewed_code_snippets|> … <|/recently_viewed_code_snippets|>
     <|current_file_content|>
@@ -12,8 +11,6 @@ The message of a next edit has snippets, a file with its editable region, and a 
     …text… <|code_to_edit|> …region, with <|cursor|>… <|/code_to_edit|> …text…
     <|/current_file_content|>
     <|edit_diff_history|> …unified diffs, newest last… <|/edit_diff_history|>
-
-The snippets and the history may be left out.
 """
 
 from __future__ import annotations

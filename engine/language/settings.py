@@ -1,6 +1,6 @@
-"""The meaning of a level of effort for a language model that denoises blocks.
+"""The meaning of a level of effort for a language model that denoises blocks, and the most tokens of an answer.
 
-The most tokens that an answer may take: a model that repeats itself without end has to stop somewhere.
+A model that repeats itself without end has to stop somewhere.
 """
 
 from __future__ import annotations

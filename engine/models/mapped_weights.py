@@ -1,14 +1,13 @@
 """The weights of a network as it uses them, in a file that all processes of a machine map.
 
-Processes that map a file share its pages of memory, so each engine beside the first holds no weights of its own. The
-file lies in the user's cache folder, beside the automata. Its name is the digest of all that decides its content: the
-stored weights, whether products are of integers, the code, and the library. It holds the tensors, each at a multiple of
-64 bytes as in torch's own memory, then their names and places, then a checksum; it holds no code.
+Processes that map a file share its pages of memory, so each engine beside the first holds no weights of its own, and
+its modules are made without first values. The file lies in the user's cache folder, beside the automata. Its name is
+the digest of all that decides its content: the stored weights, whether products are of integers, the code, and the
+library. It holds the tensors, each at a multiple of 64 bytes as in torch's own memory, then their names and places,
+then a checksum; it holds no code.
 
 A file that does not match its checksum is written again. Without a cache folder, or on a full disk, each process holds
 its own weights.
-
-Modules without first values, for weights that come from a file.
 """
 
 from __future__ import annotations

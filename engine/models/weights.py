@@ -1,19 +1,12 @@
 """Weights on disk: large matrices in int8, the others in float16, in safetensors shards below 16 MB.
 
 A folder holds `model.json` (sizes, origin and digests of the files), `vocab.txt` and the shards. The folder of a
-fine-tuned model holds `model.json` and the difference from the base that it names.
+fine-tuned model holds `model.json` and the difference from the base that it names: a few megabytes.
 
-Stores the weight changes of fine-tuning in two bits a weight: a model of a few megabytes beside its base.
-
-Each weight of a matrix moves by -1.5, -0.5, 0.5 or 1.5 times its row's step; small tensors keep their difference in
-float16. Differences are small beside the weights, so coarse ones suffice (after BitDelta, Liu et al. 2024, arXiv
-2402.10193, which stores one bit): of F1 0.866 on 40 mails two bits keep 0.861 in 4.9 MB, one bit 0.849 in 2.5 MB,
-matrices of rank 16 0.851 in 2.7 MB.
-
-The kinds of values that the reader tells apart, beside what a question asks.
-
-Each piece of a window has soft tags of these kinds, learned from texts in which all mentions of a kind are labelled.
-The pointer of a slot adds how much its question asks for them.
+In a difference each weight of a matrix moves by -1.5, -0.5, 0.5 or 1.5 times its row's step, two bits a weight; small
+tensors keep theirs in float16. Differences are small beside the weights, so coarse ones suffice (after BitDelta, Liu et
+al. 2024, arXiv 2402.10193, which stores one bit): of F1 0.866 on 40 mails two bits keep 0.861 in 4.9 MB, one bit 0.849
+in 2.5 MB, matrices of rank 16 0.851 in 2.7 MB.
 """
 
 from __future__ import annotations

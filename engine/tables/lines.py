@@ -1,6 +1,6 @@
-"""The words of a text by lines, each with its extent across the page.
+"""The words of a text by lines, each with its extent across the page; lines that the text has in parts are made whole.
 
-Lines of a page that the text has in parts: a wide gap between columns may have its parts read one after another.
+A wide gap between columns may have its parts read one after another.
 """
 
 from __future__ import annotations

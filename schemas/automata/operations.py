@@ -1,10 +1,7 @@
-"""Union, intersection and difference of languages, by product construction.
+"""Operations on languages: union, intersection, difference, concatenation, and those of given texts.
 
-Concatenation of languages, by the subset construction or, if the next byte decides, by joining the tables.
-
-The languages of given texts.
-
-The subset construction, done only at the states where a byte leads to several places.
+Products of automata give the first three. Concatenation joins the tables if the next byte decides, else it takes the
+subset construction, which is done only at the states where a byte leads to several places.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The meaning of each choice, read from the author's description of the field.
-
-The bounds of a slot's values in words, for a model that is asked in words.
-"""
+"""What a field says in words: the meaning of each choice, from the author's description, and the bounds of a value."""
 
 from __future__ import annotations
 

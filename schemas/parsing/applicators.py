@@ -1,10 +1,9 @@
 """Shapes of the keywords that apply schemas to the value itself: alternatives, conditions, denials.
 
-The complement of a schema as a shape, used to lay out `not` when the judge alone finds no record.
-
-A value is in the complement if it breaks any keyword of the schema. Most keywords have a shape of their own for this:
-`not: {required: [a]}` is an object without `a`, `not: {properties: {a: S}}` an object in which `a` breaks S. Keywords
-without such a shape are skipped; the judge decides on the whole record.
+A denial is the complement of a schema, which lays out `not` when the judge alone finds no record. A value is in it if
+it breaks any keyword of the schema. Most keywords have a shape of their own for this: `not: {required: [a]}` is an
+object without `a`, `not: {properties: {a: S}}` an object in which `a` breaks S. Keywords without such a shape are
+skipped; the judge decides on the whole record.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""One schema object: its place, its keywords as in draft 2020-12, and its annotations.
+"""One schema object (its place, keywords as in draft 2020-12, annotations and types), and the state of its reading.
 
-The state of reading one schema: its limits, the parts left out, and the reason for a stop.
-
-The JSON types that a schema names for its value, and the types that its other parts leave.
+The state holds the limits, the parts left out, and the reason for a stop.
 """
 
 from __future__ import annotations

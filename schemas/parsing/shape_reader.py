@@ -1,6 +1,4 @@
-"""The walk over a schema: it builds the shape of each place from all keywords that apply to the value.
-
-Conversion of a JSON Schema to a shape: the values that may be written under it, from which the form is laid out.
+"""The walk over a JSON Schema that makes its shape: the values that may be written, from which the form is laid out.
 
 Whatever the closed algebra of shapes can express is taken over exactly: bounds, choices, alternatives, keywords beside
 a reference, `allOf` as an intersection, closed objects. For the rest the shape has the nearest values that can be

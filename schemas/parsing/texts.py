@@ -1,11 +1,8 @@
-"""Reading and writing of schemas as JSON texts without loss: a number that a float would round is a Decimal.
+"""Schemas as JSON texts: read and written without loss, and held within limits, whatever the keywords.
 
-All other fractions stay the floats of Python's json, so a schema is the same whether it comes from a file or was
-written in Python.
-
-Limits on every schema, whatever its keywords: nesting, valid JSON, valid Unicode, the length of numbers.
-
-They are checked first and without recursion, so later code may walk a schema by recursion.
+A number that a float would round is a Decimal. All other fractions stay the floats of Python's json, so a schema is the
+same whether it comes from a file or was written in Python. The limits (nesting, valid JSON, valid Unicode, the length
+of numbers) are checked first and without recursion, so later code may walk a schema by recursion.
 """
 
 from __future__ import annotations

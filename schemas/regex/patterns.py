@@ -1,13 +1,12 @@
-"""ECMA-262 patterns: automata over the canonical JSON spelling of the strings that they match, and matching.
+"""ECMA-262 patterns: automata over the JSON spelling of the strings that they match, matching, and a budget of work.
 
 A pattern becomes a nondeterministic machine over classes of code points, then a deterministic one, and its
 transitions are spelled out in bytes. A given text is matched without any of these.
 
-The budget of work for the patterns of one schema; a hundred patterns, each within its caps, took minutes.
-
-Remainders of a `multipleOf` count like a pattern. Work is counted, never timed, so a schema is compiled or refused on
-every machine alike. The work of a pattern is cached with it, and each schema is charged for it once, even if
-another schema had the pattern compiled.
+A hundred patterns, each within its caps, took minutes, so the patterns of one schema have a budget; remainders of a
+`multipleOf` count like a pattern. Work is counted, never timed, so a schema is compiled or refused on every machine
+alike. The work of a pattern is cached with it, and each schema is charged for it once, even if another schema had the
+pattern compiled.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""GGUF files (of llama.cpp and Ollama) as folders in Hugging Face form.
+"""GGUF files (of llama.cpp and Ollama) as folders in Hugging Face form; needs no torch.
 
 A folder is made once for each file: configuration, tokenizer and chat template are written from the file's own, and an
 index says where each tensor lies in the file itself, which stays as it is. Weights are turned back to floats when they
-are read, by the package `gguf`.
-
-The folder of a language model by what somebody names: a folder, a fetched model, or a GGUF file; needs no torch.
+are read, by the package `gguf`. `checkpoint_folder` finds the folder of what somebody names: a folder, a fetched model,
+or a GGUF file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The tokenizer of a checkpoint: text to tokens, and the bytes that each token spells.
+"""The tokenizer of a checkpoint: text to tokens, the bytes that each token spells, and the tokens around a gap.
 
 A document may spell special tokens, and `<|im_end|>` in it must not end a turn. So text is encoded by a tokenizer that
-knows no added tokens at all, and special tokens come from the chat template alone (chat.py).
-
-The special tokens by which code models fill in the middle of a text, found in the vocabulary by their texts.
+knows no added tokens at all, and special tokens come from the chat template alone (`language_model`).
 """
 
 from __future__ import annotations

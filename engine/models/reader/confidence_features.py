@@ -1,6 +1,4 @@
-"""Signs of a confidence: numbers by name, the log odds of probabilities among them.
-
-The signs that a list is complete: it has every item of the document and nothing else.
+"""The signs that a list is complete: it has every item of the document and nothing else.
 
 They come from the model (how sure it is of the rows, of the places that it refused, of the rows' values, of each
 field over all rows, and of the whole record), and from the text: lines alike that begin no row, a separator behind the

@@ -1,6 +1,6 @@
 """The decoding of slots in the windows of a passage: the network's scores plus the scores of the priors.
 
-How much the reader works on at once, by the device.
+`BatchSizes` says how much of it is done at once, by the device.
 """
 
 from __future__ import annotations

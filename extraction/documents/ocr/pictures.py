@@ -1,7 +1,4 @@
-"""Decodes pictures for OCR: bounded in pixels, upright as their file says, in colours on white.
-
-Image files: each page becomes a part with its picture, which OCR reads later.
-"""
+"""Pictures for OCR: image files whose pages become parts, decoded upright, in colours on white, within bounds."""
 
 from __future__ import annotations
 

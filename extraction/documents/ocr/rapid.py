@@ -1,7 +1,4 @@
-"""Reads pictures with RapidOCR's networks on ONNX Runtime: finds the page's direction, its lines and their words.
-
-Finds lines of text on a picture with RapidOCR's detector.
-"""
+"""Reads pictures with RapidOCR's networks on ONNX Runtime: finds the page's direction, its lines and their words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The geometry of text lines on a picture: rectangles at any angle, the angle of a page, and strips to recognise.
-
-Adds the marks on a picture to the words that OCR read from it.
-"""
+"""Text lines on a picture: rectangles at any angle, the angle of a page, strips to recognise, and marks among words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Finds the marks of a PDF page: its shapes, glyphs of symbol fonts, and the pixels of a scan with a text layer.
+"""The marks of a PDF page (shapes, glyphs of symbol fonts, pixels of a scan with a text layer), put among its words.
 
-Puts marks among the words of a page; a box to tick takes the place of letters that stand for it or in it.
+A box to tick takes the place of letters that stand for it or in it.
 """
 
 from __future__ import annotations

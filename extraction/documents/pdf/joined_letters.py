@@ -1,8 +1,7 @@
-"""Joins words that a soft hyphen divides at the end of a line.
+"""Letters of a PDF page that the text has apart, or together, and that a reader sees otherwise.
 
-Joins values of which each letter stands in a box of its own: drawn boxes, and comb fields of a form.
-
-Raised words of a PDF page as plain text, apart from the numbers that they touch.
+Words that a soft hyphen divides at the end of a line are joined, and so are values of which each letter stands in a box
+of its own (drawn boxes, comb fields of a form). Raised words are set apart from the numbers that they touch.
 """
 
 from __future__ import annotations

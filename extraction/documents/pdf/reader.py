@@ -1,7 +1,4 @@
-"""Parses PDFs into documents: pdfium reads the characters, the layout makes lines of them.
-
-The facts of a PDF: the properties that its writer gave it, and its pages.
-"""
+"""Parses PDFs into documents: pdfium reads the characters, the layout makes lines of them, the properties are facts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Draws pages of a PDF: in grey for OCR, and to see which words show; in colour for a person to look at.
 
-Finds drawings of a page that lie on an optional layer which is off.
+Drawings on an optional layer that is off are switched off.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Finds the words of a page that no reader sees: white, transparent, covered, too small, or on a layer that is off.
+"""Whether the words of a page are seen, and whether its text layer is text.
 
-Tells whether the text layer of a page is text: layers without a usable mapping to Unicode hold nonsense.
+No reader sees words that are white, transparent, covered, too small, or on a layer that is off. A layer without a
+usable mapping to Unicode holds nonsense.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Joins a Ray cluster, or starts one here, and reports a wrong address at once.
+"""Joins a Ray cluster, or starts one here, reports a wrong address at once, and checks that the cluster is still there.
 
-Checks that a cluster is still there: Ray ends a process whose cluster is gone, late and without a message.
+Ray ends a process whose cluster is gone, late and without a message.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The parsers and engines of a run on a cluster: it sends batches out, gets outcomes back and replaces dead workers.
+"""The parsers and engines of a run on a cluster: their places, and the batches that go out to them and come back.
 
-Places engines and parsers on a cluster: an engine for each GPU, or for each share of the processors.
+An engine gets each GPU, or each share of the processors. Dead workers are replaced.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""The model's questions: the words of a schema's fields, as texts that the encoder reads.
+"""The model's questions: the words of a schema's fields, as texts that the encoder reads, and what they tell.
 
-The values that a field's description names: one of them may stand for "none" ("0 when none is charged").
+A description may name a value that stands for "none" ("0 when none is charged"). Here the values are found that the
+slot accepts; the network decides from the words whether one is the default of an absent value, or only an example, a
+bound or a count of digits (`Network.defaults`).
 
-This module only finds the values that the slot accepts. The network decides from its words whether one of them is the
-default of an absent value, or only an example, a bound or a count of digits (`Network.defaults`).
-
-Fields that ask for what the headers of a mail say: who wrote it to whom, when, and under which id.
-
-A name asks if one of its words is about a mail's people or addresses, or if all of its words are those of a header: a
-`date` may be that of the mail, a `delivery_date` is not. A description asks by words of the first kind alone.
+A field asks for what the headers of a mail say (who wrote it to whom, when, under which id) if one of the words of its
+name is about a mail's people or addresses, or if all of them are those of a header: a `date` may be that of the mail, a
+`delivery_date` is not. A description asks by words of the first kind alone.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Word pieces with their places in the text, and the features that pieces lose: case, gaps and lines.
+"""Word pieces with their places in the text, the features that they lose (case, gaps, lines), and the cells of a page.
 
-The cells of a page and the cells above them: tables, and labels over their values.
-
-Columns: the words of a value that continues below itself, in a table cell whose text is broken into lines.
-
-The text of a page has such a cell in parts, with parts of the neighbouring cells between them. The pointers give the
-first and the last word; the columns decide which words in between belong to the value.
+Cells are those of tables, and labels over their values. A value may continue below itself, in a cell whose text is
+broken into lines, with parts of the neighbouring cells between them in the text. The pointers give the first and the
+last word; `Columns` decides which words in between belong to the value.
 """
 
 from __future__ import annotations

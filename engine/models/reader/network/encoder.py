@@ -1,10 +1,8 @@
-"""The transformer body: BERT's encoder layer, and the same layer as a decoder of slots over a window.
+"""The transformer body: BERT's encoder layer, the same layer as a decoder of slots over a window, and their states.
 
 After Devlin et al. 2018 (arXiv 1810.04805), with the sizes of MiniLM (Wang et al. 2020, arXiv 2002.10957). A decoder
 layer is an encoder layer with the slots as queries, and with slots and window together as keys, so it starts from
 pretrained weights.
-
-The hidden states of questions, of windows, and of the slots decoded in them.
 """
 
 from __future__ import annotations

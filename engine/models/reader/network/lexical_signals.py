@@ -1,14 +1,12 @@
-"""The lexical similarity of questions and a page: at and before a piece, and above it in its column.
+"""Two lexical priors for the pointers: the similarity of questions and a page, by word pieces and by names.
 
-It is a lexical prior for the pointers. The value of a label stands some pieces behind it, or below it. The cells of a
-table stand below the head of their column, which may be in an earlier window.
+The first is measured at and before a piece, and above it in its column: the value of a label stands some pieces behind
+it, or below it, and the cells of a table stand below the head of their column, which may be in an earlier window.
 
-The similarity of a field's name to the phrases of a page, across languages.
-
-A phrase is up to four words that stand together. Its vector is the sum of its words' vectors; a word's vector is the
-sum of those of its letter n-grams. The table of these is learned from the names and labels of concepts in several
-languages (training/lexicon.py), so that "delivery point" and "Zählpunkt" have similar vectors. It is a lexical
-prior for the pointers, beside that of `lexical_signals.py`.
+The second compares a field's name with the phrases of a page across languages. A phrase is up to four words that stand
+together. Its vector is the sum of its words' vectors; a word's vector is the sum of those of its letter n-grams. Their
+table is learned from the names and labels of concepts in several languages (training/lexicon.py), so that "delivery
+point" and "Zählpunkt" have similar vectors.
 """
 
 from __future__ import annotations

@@ -2,12 +2,10 @@
 
 Every slot of the form is a virtual token. It starts from its question (the field's names and description, read by the
 same encoder), from the canvas's committed value, and from its row. Three layers let it attend to the window and to the
-other slots of its record. The heads compute from its state whether the value is in this window, its start, its end
-given the start, its option, and the beginnings of an array's rows. The heads point at spans, so that a value comes with
-its evidence (after pointer networks, Vinyals et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see
-Sahoo et al. 2024, arXiv 2406.07524).
-
-The regions of a window's pieces, relative to the row in which a slot lies.
+other slots of its record; where a piece stands relative to the row of a slot is one of a few regions. The heads compute
+from its state whether the value is in this window, its start, its end given the start, its option, and the beginnings
+of an array's rows. The heads point at spans, so that a value comes with its evidence (after pointer networks, Vinyals
+et al. 2015, arXiv 1506.03134; for masked denoising of whole answers see Sahoo et al. 2024, arXiv 2406.07524).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Name matching: the similarity of a page's short cells to the names of a form's fields, objects and lists.
 
-Headings, labels and heads of columns are such cells; heading_prior.py, labels.py and tables.py use this module.
+Headings, labels and heads of columns are such cells; the priors of these use this module.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
 """All priors by name, and their scores for the slots of a form in the windows of a passage.
 
 They are computed once for a form and a passage; their scores are added to the network's for the pieces of each window.
-
-Label prior: the value of a field stands behind its label on a line, or below it if nothing stands behind. The stretch
-behind a label is likelier the start of its field's value, and less likely that of other fields.
-
-Example prior: text with the figures and signs of a schema's example is likelier a value. With "Dosing scheme, e.g.
-1-0-1" or `"examples": ["INV-2024-001"]` an example with figures shows the shape of a value, under any label in the
-document. The shape of words tells nothing.
-
-Absence prior: the prior scores of the likeliest place for a value tell how likely it is that there is one.
+Three are here. Label prior: the value of a field stands behind its label on a line, or below it if nothing stands
+behind; the stretch there is likelier the start of its field's value, and less likely that of other fields. Example
+prior: text with the figures and signs of a schema's example ("Dosing scheme, e.g. 1-0-1") is likelier a value, under
+any label in the document; the shape of words tells nothing. Absence prior: the scores of the likeliest place for a
+value tell how likely it is that there is one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The answer to a slot from its window scores: candidates with their probabilities, and absence.
+"""The answer to a slot from its window scores: candidates with their probabilities, absence, sign and default.
 
-Signs and defaults: descriptions may say that signs do not count, and may name the value for "none".
-
-With "Fees, always positive; 0 when there are none" a printed -4.90 is 4.9, and a document without fees has the value 0.
-The words of the description decide about signs (engine/readings/numerals.py). Where they say nothing the network
-decides, which keeps the sign unless corrected documents taught it otherwise. The network decides about defaults, too.
+Descriptions may say that signs do not count, and may name the value for "none". With "Fees, always positive; 0 when
+there are none" a printed -4.90 is 4.9, and a document without fees has the value 0. The words of the description decide
+about signs (`readings/unsigned.py`). Where they say nothing the network decides, which keeps the sign unless corrected
+documents taught it otherwise. The network decides about defaults, too.
 """
 
 from __future__ import annotations

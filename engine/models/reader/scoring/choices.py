@@ -1,9 +1,8 @@
 """Choices: the window in which each is decided, and the probabilities of its options there.
 
-Choices of codes and other options: EUR, USD or "other".
-
-The reader points at the codes. A code of the same kind that is no option speaks for the other options, and the
-probability that no code is printed is divided as the network judges the choice.
+Of a choice of codes and other options (EUR, USD or "other") the reader points at the codes. A code of the same kind
+that is no option speaks for the other options, and the probability that no code is printed is divided as the network
+judges the choice.
 """
 
 from __future__ import annotations

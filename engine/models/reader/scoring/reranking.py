@@ -1,20 +1,16 @@
 """The rules by which the answers to several slots of a request change each other's probabilities, by name.
 
-Proximity: the fields of one object stand near each other, so a candidate among its object's fields is likelier.
+The network points at each slot by itself. So on a page with two addresses it may give the street of the one to the
+other, and a field that is absent from the document takes the words of the most similar field: an end date takes the
+start date, the number of a claim that of the policy.
 
-The network points at each slot by itself, so on a page with two addresses it may give the street of the one to the
-other. A candidate among the likely places of its object's other fields is likelier to be right than one across the
-page. It is less likely if another object has likely taken the same words. This is a pairwise model over the candidates,
-solved by rounds of mean field (Koller and Friedman, "Probabilistic Graphical Models", 11.5). The probability that there
-is a value at all stays unchanged.
+Proximity: the fields of one object stand near each other. A candidate among the likely places of its object's other
+fields is likelier than one across the page, and less likely if another object has likely taken the same words. This is
+a pairwise model over the candidates, solved by rounds of mean field (Koller and Friedman, "Probabilistic Graphical
+Models", 11.5). The probability that there is a value at all stays unchanged.
 
-Shared words: words are the value of one field, so of two fields on the same words the less sure one is lowered.
-
-The network points at each slot by itself, so a field that is absent from the document takes the words of the most
-similar field: an end date takes the start date, the number of a claim that of the policy. A candidate becomes less
-likely if a surer field likely has its words. The slot's other candidates do not gain this probability: absence does.
-
-The probabilities of all candidates of several slots, as one array.
+Shared words: words are the value of one field, so a candidate becomes less likely if a surer field likely has its
+words. The slot's other candidates do not gain this probability: absence does.
 """
 
 from __future__ import annotations

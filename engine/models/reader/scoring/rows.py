@@ -1,9 +1,8 @@
-"""The places at which the items of an array begin, and the nesting of items.
+"""The rows of arrays: the places at which items begin, the nesting of items, and documents that are one item.
 
-A document that tells of one thing, under a schema whose only content is a list of such things.
-
-Such a document names no place at which an item begins, so no row is found in it. The fields of the item are then asked
-for in the whole passage, as those of a single object: if the document has enough of them, it is one item.
+A document that tells of one thing, under a schema whose only content is a list of such things, names no place at which
+an item begins, so no row is found in it. The fields of the item are then asked for in the whole passage, as those of a
+single object: if the document has enough of them, it is one item.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From pointer scores to candidates: spans, their readings, and the texts that the slots accept.
+"""From pointer scores to candidates (spans, readings, and the texts that the slots accept), and the scores of slots.
 
-The scores of a request's slots: first in each window, then as the scores of the canvas.
+The scores of a request's slots are first those in each window, then those of the canvas.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rows of several tables: those that tell more of the same things, and those in groups that are items themselves.
 
-Open properties in lines of their own: a name and its value, line below line, as in a list of prices.
+Open properties may be rows without a table: a name and its value, line below line, as in a list of prices.
 """
 
 from __future__ import annotations
