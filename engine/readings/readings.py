@@ -16,14 +16,8 @@ from typing import Literal
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, account_at, codes_of, currencies_of
 from cinnabar.engine.readings.dates import DURATION, dates_in, read_date, read_duration, read_month
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.numerals import (
-    FRACTIONS,
-    digits_to_decimals,
-    end_of_range,
-    number_in_words,
-    quantities,
-    scaled_numbers,
-)
+from cinnabar.engine.readings.numerals import FRACTIONS, digits_to_decimals, number_in_words
+from cinnabar.engine.readings.quantities import end_of_range, quantities, scaled_numbers
 from cinnabar.engine.readings.times import (
     HALF_AFTER,
     RANGE,

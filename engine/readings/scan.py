@@ -10,7 +10,8 @@ from typing import Literal
 
 from cinnabar.engine.readings.dates import DURATION, dates_in
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, SCALED, digits_to_decimals, quantity_spans
+from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, digits_to_decimals
+from cinnabar.engine.readings.quantities import SCALED, quantity_spans
 from cinnabar.engine.readings.times import RANGE, STAMP, TIME, is_beside, with_zone
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]

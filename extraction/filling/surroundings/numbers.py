@@ -7,7 +7,8 @@ from decimal import Decimal
 
 from cinnabar.engine.readings.codes import CURRENCY_SIGNS
 from cinnabar.engine.readings.dates import dates_in
-from cinnabar.engine.readings.numerals import asks_unsigned, digits_to_decimals
+from cinnabar.engine.readings.numerals import digits_to_decimals
+from cinnabar.engine.readings.unsigned import asks_unsigned
 from cinnabar.extraction.filling.surroundings.beside import CORRECTED, DOUBTED, Beside, Effect, Kind
 from cinnabar.extraction.filling.surroundings.flags import IN_RANGE, NULL_AS_TOLD, SIGN, SIGN_DROPPED
 from cinnabar.extraction.filling.surroundings.words import whole_words

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.numerals import quantities, scaled_numbers
+from cinnabar.engine.readings.quantities import quantities, scaled_numbers
 from cinnabar.engine.readings.readings import readings
 from cinnabar.engine.readings.scan import scan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinnabar.engine.readings.numerals import asks_unsigned
+from cinnabar.engine.readings.unsigned import asks_unsigned
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from cinnabar.engine.fill.choices import CodeChoice, code_choice, selectors
 from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.readings.codes import code_kinds
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.readings.numerals import CENTS, COUNTED_IN, SCALED
+from cinnabar.engine.readings.quantities import CENTS, COUNTED_IN, SCALED
 from cinnabar.engine.readings.readings import is_amount, json_readings, surroundings
 from cinnabar.engine.readings.scan import Mention, scan
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot

@@ -30,7 +30,7 @@ from cinnabar.engine.models.reader.scoring.spans import (
     candidates_of,
     spans_in_window,
 )
-from cinnabar.engine.readings.numerals import asks_unsigned
+from cinnabar.engine.readings.unsigned import asks_unsigned
 from cinnabar.schemas.form.form import Slot
 
 #: How much less likely (a natural logarithm) a value from a header is for a field that asks for none.
