@@ -51,29 +51,6 @@ def step_of(places: Any) -> Decimal | None:
     return Decimal(1).scaleb(-int(places)) if 0 <= places <= MOST else None
 
 
-def inexact_multiples(schema: Any) -> Iterator[tuple[str, str]]:
-    """Yields the pointer of each `multipleOf` that binary floats cannot hold, and a warning with advice."""
-    for at, part in schemas_in(schema):
-        step = part.get("multipleOf")
-        if not isinstance(step, bool) and isinstance(step, (int, float, Decimal)) and not _is_exact(step):
-            yield f"{at}/multipleOf", _warning_of(Decimal(str(step)))
-
-
-def _is_exact(step: int | float | Decimal) -> bool:
-    if isinstance(step, int):
-        return True
-    # A float is compared with the decimal that was written, which is the shortest one that reads back as it.
-    return Decimal(float(step)) == Decimal(str(step))
-
-
-def _warning_of(step: Decimal) -> str:
-    sign, digits, exponent = step.normalize().as_tuple()
-    places = -exponent if isinstance(exponent, int) else 0
-    warning = f"multipleOf {step} is exact here, but validators with binary floats refuse numbers that meet it"
-    power = not sign and digits == (1,) and 0 < places <= MOST
-    return f'{warning}; write "{DECIMALS}": {places} instead' if power else warning
-
-
 PAGES = "x-cinnabar-pages"
 #: Pages and ranges of pages from 1, with commas between; `last` is the last one.
 PAGES_PATTERN = r"^([1-9]\d{0,5}(-([1-9]\d{0,5}|last))?|last)(,([1-9]\d{0,5}(-([1-9]\d{0,5}|last))?|last))*$"

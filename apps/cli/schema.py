@@ -14,7 +14,6 @@ from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.describe import fields_in_words
-from cinnabar.schemas.keywords import inexact_multiples
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.wording import harmless
 
@@ -92,10 +91,9 @@ def check_schema(
 
 def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> dict[str, Any]:
     """Returns what `schema check` tells of a schema that can be enforced, as a JSON value."""
-    not_promised = [*compiled.unenforced_demands, *inexact_multiples(source.schema)]
     return {
         "name": source.name,
         "fields": [asdict(field) for field in fields_in_words(compiled.form)],
-        "not_promised": [{"place": pointer or "/", "reason": reason} for pointer, reason in not_promised],
+        "not_promised": [{"place": at or "/", "reason": reason} for at, reason in compiled.unenforced_demands],
         "checks": [{"name": one.name, "expression": one.expression} for one in Checks(source, compiled).each],
     }
