@@ -6,9 +6,9 @@ whoever reads the text writes it canonically. Parts are put one behind another: 
 most bytes decide by themselves what comes next. Only optional properties, open names and the branches of a choice
 share first bytes.
 
-That a list of few options repeats none is a matter of states, too. The judge of the form decides on the rest: other
-repeated items and names, exclusive alternatives, how many members there are and which beside others, rules across
-fields. Bounds that would take too many states are left to it too: first the counts of items, then the lengths of texts.
+The judge of the form decides on what is not regular: repeated items and names, exclusive alternatives, how many
+members there are and which beside others, rules across fields. Bounds that would take too many states are left to it
+too: first the counts of items, then the lengths of texts.
 """
 
 from __future__ import annotations
@@ -18,25 +18,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from typing import Generic, TypeVar
 
 import numpy as np
 
 from cinnabar.errors import TooLarge
 from cinnabar.schemas.automata.automaton import MAX_STATES, Automaton
 from cinnabar.schemas.automata.minimise import MAX_RAW_STATES, Ints, join_classes
-from cinnabar.schemas.automata.operations import determinise, difference, literal, literals, union
+from cinnabar.schemas.automata.operations import determinise, difference, literals, union
 from cinnabar.schemas.automata.strings import any_string, canonical_string, spellings, string
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
 from cinnabar.schemas.formats.formats import format_content
 from cinnabar.schemas.kept_by_weight import kept_by_weight
 from cinnabar.schemas.regex.patterns import written
 
-K = TypeVar("K")
+#: A group of a container, and the number of a member in it.
+_Place = tuple[int, int]
 #: States that a record may take before bounds are left to the judge: a language model's tokens are lifted in seconds.
 COMFORTABLE = 4_000
-#: The most options of a list without repeats that become states: each of their subsets is one.
-UNIQUE = 6
 #: The bytes of the tables of automata of records that are kept.
 _KEPT_BYTES = 128 << 20
 #: More than any part has.
@@ -48,8 +46,8 @@ class Limits:
     """The bounds that become states.
 
     `copies` is the most states that the copies of one array's item may take, `text` the most states of a text with
-    bounds on its length. Larger ones are left to the judge. Without `spelled` each scalar
-    has its canonical spelling alone.
+    bounds on its length. Larger ones are left to the judge. Without `spelled` each scalar has its canonical spelling
+    alone.
     """
 
     copies: int = _UNLIMITED
@@ -153,18 +151,6 @@ class _StatePlan:
             return Group(fixed + copies, least, loops=most is None)
         return Group(fixed + 1, min(least, fixed + 1), loops=True)
 
-    def spells_unique(self, node: ArrayNode) -> bool:
-        """Whether the texts of a list without repeats become states: a list of few options."""
-        item = node.item
-        if not node.unique or not isinstance(item, Slot) or node.prefix or node.key is not None:
-            return False
-        few = 0 < len(item.options) <= UNIQUE and not item.nullable
-        return few and self._subsets(item) <= self.limits.copies
-
-    def _subsets(self, item: Slot) -> int:
-        """About the states of all orders of some of a slot's options."""
-        return (1 << len(item.options) - 1) * sum(_option(option).states + 2 for option in item.options)
-
     def _row(self, node: ArrayNode) -> int:
         assert node.item is not None, "only an array with rows has copies of a row"
         return self.size(node.item) + 3 + (0 if node.key is None else self.canonical(node.key).states + 2)
@@ -180,21 +166,12 @@ class _StatePlan:
             return self.text(node).states
         if isinstance(node, ChoiceNode):
             return 4 + sum(self.size(branch) for branch in node.branches)
-        if isinstance(node, ArrayNode) and self.spells_unique(node):
-            assert isinstance(node.item, Slot)
-            return 8 + self._subsets(node.item)
         if isinstance(node, ArrayNode):
             rows = self.group(node).parts - len(node.prefix)
             fixed = sum(self.size(part) + 3 for part in node.prefix)
             return 8 + fixed + (rows * self._row(node) if rows > 0 else 0)
         named = sum(len(canonical_string(place.name)) + 6 + self.size(place.node) for place in node.properties)
         return 8 + named + sum(map(self.size, node.rest))
-
-
-@lru_cache(maxsize=1024)
-def _option(text: str) -> Automaton:
-    """The spellings of one option."""
-    return spellings(literal(text.encode()))
 
 
 def _relax(slot: Slot) -> Automaton:
@@ -219,24 +196,24 @@ def _without_bounds(texts: Automaton, pattern: str, format_name: str, free: bool
     return wide if wide.states < texts.states else texts
 
 
-class _ContainerPlaces(Generic[K]):
-    """The places of a container while it is composed: a state by what is known there, and what waits to go on."""
+class _ContainerPlaces:
+    """The places of a container, each a group and a number in it, with their states, and those that wait to go on."""
 
     def __init__(self, new: Callable[[], int]) -> None:
-        self._new, self._states, self._waiting = new, dict[K, int](), list[K]()
+        self._new, self._states, self._waiting = new, dict[_Place, int](), list[_Place]()
 
-    def at(self, known: K) -> int:
+    def at(self, place: _Place) -> int:
         """The state of a place."""
-        if known not in self._states:
-            self._states[known] = self._new()
-            self._waiting.append(known)
-        return self._states[known]
+        if place not in self._states:
+            self._states[place] = self._new()
+            self._waiting.append(place)
+        return self._states[place]
 
-    def __iter__(self) -> Iterator[tuple[K, int]]:
+    def __iter__(self) -> Iterator[tuple[_Place, int]]:
         """Each place once with its state, those too that are found meanwhile."""
         while self._waiting:
-            known = self._waiting.pop()
-            yield known, self._states[known]
+            place = self._waiting.pop()
+            yield place, self._states[place]
 
 
 class _Composer:
@@ -309,10 +286,7 @@ class _Composer:
         if isinstance(node, ChoiceNode):
             ends = [self._node(branch, at) for branch in node.branches]
         elif isinstance(node, ArrayNode):
-            if self._plan.spells_unique(node):
-                ends = [self._options(node, at)]
-            else:
-                ends = [self._members(at, b"[]", [(self._plan.group(node), self._items(node))])]
+            ends = [self._members(at, b"[]", [(self._plan.group(node), self._items(node))])]
         else:
             ends = [self._members(at, b"{}", list(self._properties(node)))]
         if node.nullable:
@@ -360,7 +334,7 @@ class _Composer:
         """
         inside, closing = self._literal(at, brackets[:1]), self._new()
         last_demanded = max((at for at, (group, _) in enumerate(groups) if group.least), default=-1)
-        places = _ContainerPlaces[tuple[int, int]](self._new)
+        places = _ContainerPlaces(self._new)
         self._link(inside, places.at((0, 0)))
         if last_demanded < 0:
             self._link(inside, closing)
@@ -381,24 +355,6 @@ class _Composer:
             if last and group.loops and part + 1 >= group.least:
                 self._link(onward, places.at((number + 1, 0)))
         return self._literal(closing, brackets[1:])
-
-    def _options(self, node: ArrayNode, at: int) -> int:
-        """The state behind a list of options, none of them twice."""
-        assert isinstance(node.item, Slot)
-        texts = [_option(option) for option in node.item.options]
-        most = len(texts) if node.max_items is None else min(node.max_items, len(texts))
-        inside, closing = self._literal(at, b"["), self._new()
-        if node.min_items == 0:
-            self._link(inside, closing)
-        places = _ContainerPlaces[frozenset[int]](self._new)
-        self._link(inside, places.at(frozenset()))
-        for used, here in places:
-            for option in set(range(len(texts))) - used if len(used) < most else ():
-                after = self._text(here, texts[option])
-                if len(used) + 1 >= node.min_items:
-                    self._link(after, closing)
-                self._link(self._literal(after, b", "), places.at(used | {option}))
-        return self._literal(closing, b"]")
 
 
 #: Adds a member behind a state; its number in the group decides what it is.

@@ -15,7 +15,7 @@ def left_to_judge(form: Form) -> tuple[str, ...]:
 
 def _left_out(form: Form, plan: _StatePlan) -> Iterator[str]:
     for node in walk(form.root):
-        if isinstance(node, ArrayNode) and node.unique and not plan.spells_unique(node):
+        if isinstance(node, ArrayNode) and node.unique:
             yield f"{node.path or '/'}: no item twice"
         if isinstance(node, ArrayNode) and node.min_contained:
             yield f"{node.path or '/'}: at least {node.min_contained} items of one kind"
