@@ -110,7 +110,7 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
                 store.replace(partial(_copy_without, store.out, entry, forgotten))
             store.publish()
             store.remove_replaced()
-            write_anew(store.out, forgotten.reports)
+            write_anew(store, forgotten.reports)
     return forgotten
 
 

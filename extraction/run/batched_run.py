@@ -195,7 +195,7 @@ class BatchedRun(Closing):
     def finish(self) -> Summary:
         """Ends the run after all batches. Raises RunError if an input has no outcome."""
         self._ending()
-        commits, out = self._commits, self.out
+        commits = self._commits
         commits.settle(self.batches.duplicates())
         usage, run = self._usage(), commits.begin()
         ended = run.finish(usage)
@@ -203,7 +203,7 @@ class BatchedRun(Closing):
         steps = getattr(self.job.engine, "timings", {}) if "job" in vars(self) else {}
         own = {f"fill/{step}": seconds for step, seconds in steps.items()}
         seconds = {"parse": self.batches.seconds} | commits.seconds | own
-        report = report_of_run(out, run.ids, seconds, lambda text: self._progress.note(text))
+        report = report_of_run(commits.store, run.ids, seconds, lambda text: self._progress.note(text))
         return replace(
             ended,
             steps=commits.steps,

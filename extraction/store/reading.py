@@ -26,6 +26,7 @@ from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.left_over import LEFT_VIEWS
 from cinnabar.extraction.store.names import check_local, resolve_name
 from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
+from cinnabar.extraction.store.rows import StoredRows
 from cinnabar.extraction.store.snapshot import define_views, names_asked
 from cinnabar.extraction.store.spelling import ARGUMENTS, Spelling
 from cinnabar.schemas.pointers import parts_of
@@ -85,11 +86,13 @@ def connect(
     views: Collection[str] | None = None,
     sql: str = "",
     memory: str | None = None,
+    rows: StoredRows | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Opens a locked database in memory (`queries.locked_connection`) with the views of this folder.
 
     `views` or the one query `sql` tell which views are read; without them all are there. `asked` names the user's query
-    in messages; with it an error of DuckDB becomes a UsageError. Raises UsageError if the folder has no commit,
+    in messages; with it an error of DuckDB becomes a UsageError. `rows` are those of a folder that the caller has open,
+    whose connection is taken then. Raises UsageError if the folder has no commit,
     RunError, with the file, if a file is missing, or one that is read is broken.
     """
     check_local(out)
@@ -100,7 +103,8 @@ def connect(
     out = out.absolute()
     manifests.check_files(out, committed, digest=False)
     files = [str(out / file.path) for entry in committed for file in entry.files]
-    with locked_connection(files, memory=memory, zone=zone) as connection:
+    opened = locked_connection(files, memory=memory, zone=zone) if rows is None else rows.new_database()
+    with opened as connection:
         names: list[str] = []
         try:
             names = define_views(connection, out, committed, names_asked(sql) if sql else views)

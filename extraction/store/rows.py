@@ -1,12 +1,12 @@
 """Asks the stored rows of an output folder: SQL over the Parquet files of its commits, by DuckDB.
 
-The views of users stand over the same files (`snapshot`); `reading.connect` opens them.
+The views of users stand over the same files (`snapshot`); `reading.connect` opens them, and a `Store` publishes them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,7 +17,7 @@ from cinnabar.closing import Closing
 from cinnabar.errors import RunError
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.manifest import Manifest
-from cinnabar.extraction.store.queries import locked_connection
+from cinnabar.extraction.store.queries import database_beside, locked_connection
 from cinnabar.extraction.store.snapshot import files_as_table, no_rows
 from cinnabar.extraction.store.tables import TABLE_COLUMNS
 
@@ -61,6 +61,10 @@ class StoredRows(Closing):
                 f"{self._out}: stored rows cannot be read ({error}); `cinnabar verify` finds broken files and sets"
                 " their batches aside"
             ) from error
+
+    def new_database(self, path: Path | None = None) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Opens a database that reads the files of the folder; one with a path, which lies in the folder, stays."""
+        return database_beside(self._opened(), path)
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
         with self._opening:

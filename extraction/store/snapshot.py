@@ -11,7 +11,8 @@ import contextlib
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -22,15 +23,15 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import identifier, quote_name, sql_literal
-from cinnabar.extraction.store.queries import Setting, locked_connection
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
 from cinnabar.extraction.store.tables import COMMAND, CORRECT, DOCUMENTS, MODELS, TABLE_COLUMNS
 
 DATABASE = "cinnabar.duckdb"
-# The snapshot's file opens in every DuckDB since 1.1, and its views use no function that is newer.
-_READABLE: dict[str, Setting] = {"storage_compatibility_version": "v1.1.0"}
+#: Opens a database at a path within the folder (`StoredRows.new_database`).
+NewDatabase = Callable[[Path], AbstractContextManager[duckdb.DuckDBPyConnection]]
 
-#: The views of every snapshot, beside one for each schema, in order of creation.
+#: The views of every snapshot, beside one for each schema, in order of creation. They use no function that is newer
+#: than DuckDB 1.1, which can open it.
 VIEWS = {
     "outcomes": "SELECT * FROM {outcomes}",
     # What people changed, with the step that took it back.
@@ -181,7 +182,7 @@ _LITERAL = re.compile(r"'[^']*'")
 _OF_ALL = re.compile(r"show|describe|information_schema|(?:duckdb|pragma|sqlite|pg)_\w+")
 
 
-def publish(out: Path, committed: Sequence[Manifest]) -> None:
+def publish(out: Path, committed: Sequence[Manifest], new_database: NewDatabase) -> None:
     """Builds the snapshot of these commits, those that count in this folder, and swaps it in.
 
     It does nothing without a commit. Raises RunError if the disk fails, or, with its path, if a committed file is
@@ -193,9 +194,10 @@ def publish(out: Path, committed: Sequence[Manifest]) -> None:
 
     def build(temporary: Path) -> None:
         temporary.unlink(missing_ok=True)  # DuckDB would open the file of a dead process with the same id
-        files = [str(out / file.path) for entry in committed for file in entry.files]
-        with locked_connection(files, settings=_READABLE, database=temporary) as connection:
+        with new_database(temporary) as connection:
+            connection.begin()  # one wait for the disk instead of one a view
             define_views(connection, out, committed)
+            connection.commit()
 
     with failures(f"{out}: the snapshot could not be published"):
         try:
@@ -292,24 +294,9 @@ def _with_those_below(views: dict[str, str], asked: Collection[str]) -> list[str
 
 def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence[Manifest]) -> dict[str, str]:
     """Returns the queries of the views of these commits by name; each reads only views before it."""
-    versions: dict[str, list[Manifest]] = defaultdict(list)
-    for entry in committed:
-        versions[entry.schema_fingerprint].append(entry)
-    # Columns of one name may have different types in two schemas, so their files are never read as one table.
-    data = {
-        fingerprint: files_as_table(out, entries, "data")
-        for fingerprint, entries in versions.items()
-        # All records of a schema may have been set aside (`extraction/store/broken_files.py`).
-        if any(file.table == "data" for entry in entries for file in entry.files)
-    }
+    versions, data = _by_version(committed), _data_of_versions(out, committed)
     sources = {table: files_as_table(out, committed, table) for table in manifests.TABLES if table != "data"}
-    sources["records"] = (
-        " UNION ALL ".join(
-            _RECORDS.format(name=sql_literal(versions[fingerprint][-1].schema_name), data=source)
-            for fingerprint, source in data.items()
-        )
-        or _NO_RECORDS
-    )
+    sources["records"] = records_as_table(out, committed)
     sources["nulls"] = _nulls((f.name, sql_type(f.type)) for f in DOCUMENTS)
     corrected = any(file.table == "corrections" and file.rows for entry in committed for file in entry.files)
     sources["who"] = _WHO.format_map(sources) if corrected else "NULL::VARCHAR"
@@ -340,6 +327,35 @@ def _views(connection: duckdb.DuckDBPyConnection, out: Path, committed: Sequence
     for latest, rows in every.items():
         views[_free_name(f"{identifier(versions[latest][-1].schema_name)}_history", views)] = f"SELECT * FROM {rows}"
     return views
+
+
+def _by_version(committed: Sequence[Manifest]) -> dict[str, list[Manifest]]:
+    """Returns these commits by the fingerprint of their schema."""
+    versions: dict[str, list[Manifest]] = defaultdict(list)
+    for entry in committed:
+        versions[entry.schema_fingerprint].append(entry)
+    return versions
+
+
+def _data_of_versions(out: Path, committed: Sequence[Manifest]) -> dict[str, str]:
+    """Returns the SQL of the records by the fingerprint of their schema, with its columns.
+
+    Columns of one name may have different types in two schemas, so their files are never read as one table.
+    """
+    return {
+        fingerprint: files_as_table(out, entries, "data")
+        for fingerprint, entries in _by_version(committed).items()
+        # All records of a schema may have been set aside (`extraction/store/broken_files.py`).
+        if any(file.table == "data" for entry in entries for file in entry.files)
+    }
+
+
+def records_as_table(out: Path, committed: Sequence[Manifest]) -> str:
+    """Returns the SQL that reads all records of these commits, whatever their schema."""
+    names = {entry.schema_fingerprint: sql_literal(entry.schema_name) for entry in committed}
+    data = _data_of_versions(out, committed)
+    every = (_RECORDS.format(name=names[fingerprint], data=rows) for fingerprint, rows in data.items())
+    return " UNION ALL ".join(every) or _NO_RECORDS
 
 
 def _views_made() -> int:

@@ -121,7 +121,7 @@ class Store(Closing):
         self._published = time.monotonic()
         self._later: threading.Timer | None = None
         self._shown: int | None = None
-        self._rows = StoredRows(self.out)
+        self.rows = StoredRows(self.out)
         check_links(self.out, everything=True)
         try:
             make_folder(self.out)
@@ -168,7 +168,7 @@ class Store(Closing):
                 if self._trusting:
                     self.publish_if_stale()
         finally:
-            self._rows.close()
+            self.rows.close()
             self._lock.release()
 
     def commits(self) -> list[Manifest]:
@@ -246,7 +246,7 @@ class Store(Closing):
 
     def ask(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Yields the answer to a query over the tables of the commits that count (`StoredRows.ask`)."""
-        return self._rows.ask(self.commits(), sql, values)
+        return self.rows.ask(self.commits(), sql, values)
 
     def files(self, table: str, schema_fingerprint: str | None = None) -> list[Path]:
         """Returns the committed files of this table in order, of one schema or of all."""
@@ -377,5 +377,5 @@ class Store(Closing):
                 self._publish()
 
     def _publish(self) -> None:
-        publish(self.out, self.commits())
+        publish(self.out, self.commits(), self.rows.new_database)
         self._shown = max(self._manifests, default=None)

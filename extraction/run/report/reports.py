@@ -28,7 +28,9 @@ from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.manifest import REPORTS
 from cinnabar.extraction.store.path_safety import is_own
 from cinnabar.extraction.store.records import EMPTY
+from cinnabar.extraction.store.rows import StoredRows
 from cinnabar.extraction.store.spelling import known_folders
+from cinnabar.extraction.store.store import Store
 from cinnabar.wording import with_noun
 
 
@@ -38,15 +40,15 @@ def report_path(out: Path, run_id: str) -> Path:
 
 
 def report_of_run(
-    out: Path, runs: Sequence[str], stages: Mapping[str, float], note: Callable[[str], None]
+    store: Store, runs: Sequence[str], stages: Mapping[str, float], note: Callable[[str], None]
 ) -> Path | None:
     """Writes the reports of a command's runs, and returns the path of the first; None, with a note, if that fails."""
     try:
         written = []
         for run_id in runs:
             seconds = {stage: round(value, 3) for stage, value in stages.items()}
-            write_bytes(_stages_path(out, run_id), json.dumps({"stages": seconds}).encode() + b"\n")
-            written.append(write_report(out, run_id))
+            write_bytes(_stages_path(store.out, run_id), json.dumps({"stages": seconds}).encode() + b"\n")
+            written.append(write_report(store.out, run_id, rows=store.rows))
     # The run has ended well, whatever happens to its report.
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
@@ -55,14 +57,15 @@ def report_of_run(
     return written[0]
 
 
-def write_report(out: Path, run_id: str, to: Path | None = None) -> Path:
+def write_report(out: Path, run_id: str, to: Path | None = None, rows: StoredRows | None = None) -> Path:
     """Writes a run's report into the folder, or to a file, and returns its path.
 
-    Raises UsageError if the folder has no such run, RunError if the file cannot be written.
+    `rows` are those of a folder that the caller has open. Raises UsageError if the folder has no such run, RunError if
+    the file cannot be written.
     """
     if not is_own("run", run_id):
         raise UsageError(f"{run_id}: expected the id of a run, as in the view `runs`")
-    data = gather_run(out, run_id, _stages(out, run_id))
+    data = gather_run(out, run_id, _stages(out, run_id), rows)
     text = report_page(data, [Path(), *known_folders(out)])
     path = report_path(out, run_id) if to is None else to
     with failures(f"{path}: the report could not be written"):
@@ -91,11 +94,11 @@ def remove_reports(out: Path, runs: Sequence[str]) -> None:
         report_path(out, run_id).unlink(missing_ok=True)
 
 
-def write_anew(out: Path, runs: Sequence[str]) -> None:
+def write_anew(store: Store, runs: Sequence[str]) -> None:
     """Writes the reports of these runs again, as far as they can be."""
     for run_id in runs:
         with suppress(Exception):
-            write_report(out, run_id)
+            write_report(store.out, run_id, rows=store.rows)
 
 
 def _stages_path(out: Path, run_id: str) -> Path:
