@@ -11,10 +11,10 @@ from cinnabar.extraction.corrections.packet_corrections import settle_packets
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.inputs import Content, content_of
+from cinnabar.extraction.documents.content.parse_context import FILE_PAGES
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, Location, examine
 from cinnabar.extraction.documents.packets.part import PacketPart, PageRange
-from cinnabar.extraction.documents.pdf.reader import FILE_PAGES
 from cinnabar.extraction.filling.packets.boundaries import VERSION, PageFeatures, boundaries, page_features
 from cinnabar.extraction.store.packets import Packet, changing_packets, store_packet, stored_packet
 from cinnabar.extraction.store.store import Store

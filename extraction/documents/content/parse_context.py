@@ -16,6 +16,8 @@ from cinnabar.extraction.plan.outcomes import UNREADABLE
 
 #: What to do about an encrypted file; part of its message.
 PASSWORD_HELP = "give its password in CINNABAR_PASSWORDS or by --password-file"
+#: The key of the metadata with the number of pages of a file of which some were read.
+FILE_PAGES = "file_pages"
 
 
 @dataclass(frozen=True, slots=True)

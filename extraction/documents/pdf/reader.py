@@ -23,7 +23,7 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_UNPLACED_BYTES,
     MAX_UNPLACED_FIELDS,
 )
-from cinnabar.extraction.documents.content.parse_context import PASSWORD_HELP, ParseContext
+from cinnabar.extraction.documents.content.parse_context import FILE_PAGES, PASSWORD_HELP, ParseContext
 from cinnabar.extraction.documents.pdf.annotations import (
     Entry,
     add_files,
@@ -37,8 +37,6 @@ from cinnabar.extraction.documents.pdf.pages import PagesRead, add_entries, read
 from cinnabar.extraction.documents.pdf.rendering import has_layers
 from cinnabar.wording import with_noun
 
-#: The key of the metadata with the number of pages of a file of which some were read.
-FILE_PAGES = "file_pages"
 # The box of an entry that no page has.
 _NOWHERE = (math.nan, math.nan, math.nan, math.nan)
 
