@@ -6,12 +6,11 @@ import ctypes
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 import pypdfium2.raw as pdfium
 
 from cinnabar.extraction.documents.content.builder import clean
@@ -110,33 +109,6 @@ class PageContent:
     picture: tuple[bytes, float] | None = None
     image: bool = False
     files: list[Any] = field(default_factory=list)
-
-    def sent(self) -> bytes:
-        """Returns the content for another process, without the picture and the handles."""
-        values = asdict(replace(self, picture=None, files=[]))
-        del values["files"]
-        values["scale"] = None if self.picture is None else self.picture[1]
-        return orjson.dumps(values, default=_to_list)
-
-    @classmethod
-    def from_sent(cls, data: bytes, picture: bytes = b"") -> PageContent:
-        """Returns the content that `sent` made, with its picture."""
-        values = orjson.loads(data)
-        scale = values.pop("scale")
-        for name in ("words", "hidden"):
-            lines = values[name]
-            box = np.array(lines["box"], np.float64).reshape(-1, 4).astype(np.float32)
-            values[name] = Lines(lines["text"], lines["gaps"], box)
-        for name in ("fields", "notes"):
-            values[name] = [Entry(**{**one, "box": tuple(one["box"])}) for one in values[name]]
-        values["size"] = tuple(values["size"])
-        values["flags"], values["groups"] = set(values["flags"]), set(values["groups"])
-        values["picture"] = (picture, scale) if picture and scale is not None else None
-        return cls(**values)
-
-
-def _to_list(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else sorted(value)
 
 
 @contextmanager

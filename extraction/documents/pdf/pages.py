@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import struct
+import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +27,10 @@ from cinnabar.extraction.documents.pdf.page_content import (
     page_content,
     plain_content,
 )
-from cinnabar.extraction.documents.processes.serving import end_with, read_whole, write_whole
+from cinnabar.extraction.documents.processes.serving import end_with
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 #: Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try a
 #: page may take the third.
@@ -113,7 +115,7 @@ def _from_copies(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -
     """
     settings = reading.settings
 
-    def work(index: int) -> Iterator[bytes]:
+    def work(index: int) -> Iterator[PageContent]:
         before = set(spent.groups)
         with loaded_page(pdf, wanted[index], spent.groups, settings) as (page, entries):
             if not page:
@@ -121,20 +123,18 @@ def _from_copies(reading: ParseContext, pdf: Any, wanted: range, spent: Spent) -
             new = spent.groups - before
             plain = plain_content(page, entries, settings)
             plain.groups |= new
-            yield plain.sent()
+            yield replace(plain, files=[])
             content = page_content(page, entries, settings, spent)
             content.groups |= new
             if content.files:
                 content.flags.add("attachment_skipped")
-            yield content.sent()
-            if content.picture is not None:
-                yield content.picture[0]
+            yield replace(content, files=[])
 
     until = reading.begun + STOP_AFTER * settings.seconds
     for answers, whole in copied_answers(work, len(wanted), PAGE_SHARE * settings.seconds, until):
         if not whole:
             reading.builder.flags.add("slow_pages")
-        content = PageContent.from_sent(*answers[-2:] if len(answers) > 2 else answers[-1:]) if answers else None
+        content = answers[-1] if answers else None
         if content is not None:
             spent.groups |= content.groups
             spent.pictures += content.picture is not None
@@ -213,15 +213,11 @@ def add_entries(
 
 # Copies of this process that read hostile pages: one that dies or hangs loses a page, never the file.
 
-_SIZE = struct.Struct("<q")
-# The size that says that a number is done.
-_DONE = -1
-
 #: Yields the answers for a number, the best one last.
-Work = Callable[[int], Iterator[bytes]]
+Work = Callable[[int], Iterator[Any]]
 
 
-def copied_answers(work: Work, count: int, seconds: float, until: float) -> Iterator[tuple[list[bytes], bool]]:
+def copied_answers(work: Work, count: int, seconds: float, until: float) -> Iterator[tuple[list[Any], bool]]:
     """Yields, for each number below `count`, the answers that a copy of this process gave, and whether it gave all.
 
     A copy that dies, or takes more than `seconds` for a number, is replaced by one that goes on with the next number.
@@ -232,7 +228,7 @@ def copied_answers(work: Work, count: int, seconds: float, until: float) -> Iter
         with _Copy(work, number, count) as copy:
             whole = True
             while whole and number < count and time.monotonic() < until:
-                answers: list[bytes] = []
+                answers: list[Any] = []
                 whole = copy.receive(answers, min(time.monotonic() + seconds, until))
                 yield answers, whole
                 number += 1
@@ -242,38 +238,37 @@ class _Copy(Closing):
     """A copy of this process that works on the numbers from `first` to `count`; a context manager that ends it."""
 
     def __init__(self, work: Work, first: int, count: int) -> None:
-        self._reader, writer = os.pipe()
-        parent = os.getpid()
-        self._pid = os.fork()
-        if self._pid == 0:
-            # Nothing of the parent may run on in the copy, whatever happens.
-            try:
-                os.close(self._reader)
-                end_with(parent)
-                _serve(writer, work, first, count)
-            finally:
-                os._exit(0)
-        os.close(writer)
+        # Cold start: few files need copies.
+        from multiprocessing import get_context
+
+        fork = get_context("fork")
+        self._reader, writer = fork.Pipe(duplex=False)
+        self._process = fork.Process(target=_serve, args=(writer, os.getpid(), work, first, count))
+        self._process.start()
+        writer.close()
 
     def close(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
-        os.close(self._reader)
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+        self._reader.close()
 
-    def receive(self, answers: list[bytes], deadline: float) -> bool:
+    def receive(self, answers: list[Any], deadline: float) -> bool:
         """Appends the answers for the next number; returns False if the copy died or was late."""
-        with suppress(TimeoutError, EOFError):
-            while (size := _SIZE.unpack(read_whole(self._reader, _SIZE.size, deadline))[0]) != _DONE:
-                if not 0 <= size <= MAX_PAGE_ANSWER:
-                    return False
-                answers.append(read_whole(self._reader, size, deadline))
-            return True
+        with suppress(EOFError, OSError):
+            while self._reader.poll(max(deadline - time.monotonic(), 0.0)):
+                # The copy may do no more than this process, which reads the same bytes.
+                answer = pickle.loads(self._reader.recv_bytes(MAX_PAGE_ANSWER))
+                if answer is None:
+                    return True
+                answers.append(answer)
         return False
 
 
-def _serve(writer: int, work: Work, first: int, count: int) -> None:
+def _serve(writer: Connection, parent: int, work: Work, first: int, count: int) -> None:
+    """Sends the answers for these numbers, and None behind those for each."""
+    end_with(parent)
     for number in range(first, count):
         for answer in work(number):
-            write_whole(writer, _SIZE.pack(len(answer)), answer)
-        write_whole(writer, _SIZE.pack(_DONE))
+            writer.send(answer)
+        writer.send(None)
