@@ -18,19 +18,19 @@ from itertools import pairwise
 import numpy as np
 
 from cinnabar.engine.tables.grid import GRID_LINES, Gap, Grid, grids_of
-from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
-from cinnabar.engine.tables.lines import Boxes, Line, Starts, character_width, level_lines, lines_of, whole_lines
-from cinnabar.engine.tables.periods import (
+from cinnabar.engine.tables.grid_cells import (
     GAP_BLANKS,
     blank_width,
-    blocks_of,
     cells_in,
     coarser_grid,
+    drop_gap,
     extent_in,
     is_narrow_gap,
-    items_of,
-    without_gap,
 )
+from cinnabar.engine.tables.heads import Cells, Forms, crosses, head_lines, heads_of, is_figure, words_of
+from cinnabar.engine.tables.labelled_blocks import blocks_of
+from cinnabar.engine.tables.line_items import items_of
+from cinnabar.engine.tables.lines import Boxes, Line, Starts, character_width, level_lines, lines_of, whole_lines
 
 #: The lines above a grid in which its head may stand; the columns of figures that have words in the head of a table
 #: below another one.
@@ -384,15 +384,15 @@ def _fit_head(lines: Sequence[Line], grid: Grid, head: Sequence[int], text: str)
     column = 0
     while column <= len(grid.gaps):
         if _is_first_word(below, lines, head, grid, column, text) and is_narrow_gap(lines, grid, column, blank):
-            grid = without_gap(grid, column)
+            grid = drop_gap(grid, column)
             continue
         named = any(cells_in(lines[at], grid, text)[column] for at in head)
         if not named or not any(extent_in(line, grid, column) for line in below):
             beside = [gap for gap in (column - 1, column) if 0 <= gap < len(grid.gaps)]
             sides = [gap for gap in beside if is_narrow_gap(lines, grid, gap, blank)]
             if sides:
-                best = max(sides, key=lambda gap: _aligned_share(lines, without_gap(grid, gap), gap))
-                grid, column = without_gap(grid, best), max(0, column - 1)
+                best = max(sides, key=lambda gap: _aligned_share(lines, drop_gap(grid, gap), gap))
+                grid, column = drop_gap(grid, best), max(0, column - 1)
                 continue
         column += 1
     return grid

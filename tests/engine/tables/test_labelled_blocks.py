@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cinnabar.engine.tables.periods import blocks_of
+from cinnabar.engine.tables.labelled_blocks import blocks_of
 from cinnabar.engine.tables.table import tables_of, words_of
 
 PERMITS = [("P-70", "B10", "Eli Marsh", "3,967"), ("P-71", "B4", "Ben Ode", ""), ("P-72", "A17", "Dee Roy", "80")] * 3

@@ -1,22 +1,17 @@
-"""Items of several lines without labels: the same number of lines again and again, each with columns of its own.
-
-The cells of lines in the columns of a grid, and the gaps of a grid that are within a column.
-
-Items in blocks of labels and values, with the same labels again and again.
-"""
+"""Items of several lines without labels: the same number of lines again and again, each with columns of its own."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, permutations
 from statistics import median
 
-from cinnabar.engine.tables.grid import Gap, Grid, grids_of
-from cinnabar.engine.tables.heads import Cells, Span, is_figure
-from cinnabar.engine.tables.lines import PART, Line, character_width, line_end
+from cinnabar.engine.tables.grid import Grid, grids_of
+from cinnabar.engine.tables.grid_cells import cells_in, coarser_grid
+from cinnabar.engine.tables.heads import Cells, is_figure
+from cinnabar.engine.tables.lines import Line, character_width
 
 #: The fewest items, the most lines of one, and the share of all that have the usual number of lines.
 ITEMS_FEWEST, ITEM_LINES, ITEM_USUAL = 6, 6, 0.8
@@ -28,13 +23,6 @@ ITEM_FILLED = 0.9
 ITEM_PARTS = 2
 #: The share of a column's cells that are figures, for it to be one of figures.
 ITEM_FIGURES = 0.7
-#: A gap of at most so many blanks, in this share of the rows, is one within a column.
-GAP_BLANKS, GAP_ROWS = 1.5, 0.9
-#: The fewest blocks, and labels of a block; the share of the blocks that have a label, for it to be one of theirs; the
-#: share of a label's places that are in blocks of their own.
-BLOCKS_FEWEST, BLOCK_LABELS, BLOCK_USUAL, BLOCK_ONCE = 3, 3, 0.2, 0.8
-#: The most characters of a label, of a value, and before a label on its line.
-BLOCK_LABEL_LENGTH, BLOCK_VALUE_LENGTH, BLOCK_DEEPEST = 40, 300, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,141 +152,3 @@ def _below_heads(
             head = [*named, *empty[many:]] if is_head else []
     heads = tuple(cell for line in head for cell in line) or ((),) * len(cells[0])
     return LineItems(tuple(kept), heads, tuple(cells))
-
-
-def coarser_grid(lines: Sequence[Line], grid: Grid, text: str) -> Grid:
-    """Returns a grid without all gaps that may be within a column: "Part 1" is no figure in the column of the 1."""
-    blank = GAP_BLANKS * blank_width([lines[at] for at in grid.lines], text)
-    gaps = [gap for at, gap in enumerate(grid.gaps) if not is_narrow_gap(lines, grid, at, blank)]
-    return replace(grid, gaps=tuple(gaps)) if gaps else grid
-
-
-def without_gap(grid: Grid, gap: int) -> Grid:
-    """Returns a grid without one of its gaps."""
-    return replace(grid, gaps=(*grid.gaps[:gap], *grid.gaps[gap + 1 :]))
-
-
-def is_narrow_gap(lines: Sequence[Line], grid: Grid, gap: int, blank: float) -> bool:
-    """Returns whether a gap is at most so wide in nearly all rows that have words on both of its sides."""
-    widths = []
-    for at in grid.lines:
-        left, right = extent_in(lines[at], grid, gap), extent_in(lines[at], grid, gap + 1)
-        if left is not None and right is not None:
-            widths.append(right[0] - left[1])
-    return bool(widths) and sum(width <= blank for width in widths) >= GAP_ROWS * len(widths)
-
-
-def extent_in(line: Line, grid: Grid, column: int) -> Gap | None:
-    """Returns the edges of a line's words in a column."""
-    own = [word for word in line.words if grid.column(word.middle) == column]
-    return (own[0].left, own[-1].right) if own else None
-
-
-def blank_width(lines: Sequence[Line], text: str) -> float:
-    """Returns the usual width of a blank between two words of a line."""
-    widths = [
-        two.left - one.right
-        for line in lines
-        for one, two in zip(line.words, line.words[1:], strict=False)
-        if text[one.end : two.start] == " "
-    ]
-    narrow = sorted(widths)
-    return median(narrow[: max(1, len(narrow) // 2)]) if narrow else 0.0
-
-
-def cells_in(line: Line, grid: Grid, text: str) -> Cells:
-    """Returns the spans of a line's words in each column: words with nothing but blanks between them are one span."""
-    cells: list[list[Span]] = [[] for _ in range(len(grid.gaps) + 1)]
-    for word in line.words:
-        own = cells[grid.column(word.middle)]
-        if own and own[-1][1] <= word.start and not text[own[-1][1] : word.start].strip():
-            own[-1] = own[-1][0], word.end
-        else:
-            own.append((word.start, word.end))
-    return tuple(tuple(own) for own in cells)
-
-
-#: A label that begins a part of a line.
-_LEAD = re.compile(rf"(?P<label>[^\W\d][^:\n]{{0,{BLOCK_LABEL_LENGTH}}}?) ?:(?!\S)\s?")
-
-
-# The words of a label, and the spans of its value.
-_Labelled = tuple[tuple[Span, ...], tuple[Span, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """The first place of each label, and the blocks: the first character of each, and its values by label."""
-
-    labels: Cells
-    starts: tuple[int, ...]
-    values: tuple[Cells, ...]
-
-
-def blocks_of(text: str) -> Blocks | None:
-    """Returns the blocks of a text; None if it has too few that are alike.
-
-    A label without a value names the deeper ones below it where their own names occur again within a block. Time is in
-    proportion to the text.
-    """
-    found = [((label,), value) for label, value in _labelled_values(text)]
-    return _blocks(text, found) or _blocks(text, list(_below_groups(text, found)))
-
-
-def _below_groups(text: str, found: Iterable[_Labelled]) -> Iterator[_Labelled]:
-    """Yields the labels with a value, each behind the nearest label without one that it stands deeper below."""
-    above: list[tuple[int, Span]] = []
-    for labels, value in found:
-        start = labels[0][0]
-        depth = start - text.rfind("\n", max(0, start - BLOCK_DEEPEST), start)
-        while above and above[-1][0] >= depth:
-            above.pop()
-        if value:
-            yield (*(label for _, label in above[-1:]), *labels), value
-        else:
-            above.append((depth, labels[0]))
-
-
-def _blocks(text: str, found: Sequence[_Labelled]) -> Blocks | None:
-    names = [" ".join(text[slice(*label)] for label in labels) for labels, _ in found]
-    times = Counter(names)
-    first = next((name for name in names if times[name] >= BLOCKS_FEWEST), None)
-    if first is None:
-        return None
-    begins = [at for at, name in enumerate(names) if name == first]
-    spans = [range(one, two) for one, two in pairwise([*begins, len(found)])]
-    # Behind the last block may stand something else.
-    spans[-1] = spans[-1][: max(map(len, spans[:-1]))]
-    values = [{names[at]: found[at][1] for at in reversed(own)} for own in spans]
-    having = Counter(name for own in values for name in own)
-    heads = [name for name in dict.fromkeys(names[begins[0] :]) if having[name] >= BLOCK_USUAL * len(values)]
-    alone = all(having[name] >= BLOCK_ONCE * times[name] for name in heads)
-    if len(heads) < BLOCK_LABELS or not alone or median(map(len, values)) < BLOCK_LABELS:
-        return None
-    place = dict(reversed([(name, labels) for name, (labels, _) in zip(names, found, strict=True)]))
-    cells = tuple(tuple(own.get(name, ()) for name in heads) for own in values)
-    return Blocks(tuple(place[name] for name in heads), tuple(found[at][0][0][0] for at in begins), cells)
-
-
-def _labelled_values(text: str) -> Iterator[tuple[Span, tuple[Span, ...]]]:
-    """Yields each label with the spans of its value, which may go on in the lines right below."""
-    label: Span | None = None
-    value: list[Span] = []
-    at = 0
-    while at < len(text):
-        end = line_end(text, at)
-        parts = [match.span() for match in PART.finditer(text, at, end)]
-        if label is not None and (not parts or sum(b - a for a, b in value) > BLOCK_VALUE_LENGTH):
-            yield label, tuple(value)
-            label = None
-        for start, stop in parts:
-            lead = _LEAD.match(text, start, stop)
-            if lead is not None:
-                if label is not None:
-                    yield label, tuple(value)
-                label, value, start = lead.span("label"), [], lead.end()
-            if label is not None and start < stop:
-                value.append((start, stop))
-        at = end + 1
-    if label is not None:
-        yield label, tuple(value)
