@@ -25,7 +25,7 @@ from typing import Any
 from bench.held_back_report import summary_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Refused
-from cinnabar.extraction.run.batch.assignment import kept_model
+from cinnabar.extraction.run.batch.improved_models import kept_model
 from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, load_set
 from cinnabar.schemas import load_schema
 from cinnabar.schemas.pointers import escape

@@ -23,8 +23,8 @@ from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
-from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import above, value_at
 
 # Of a set that tells only of lists one list in so many is also observed without one of its rows, since a model seldom

@@ -16,8 +16,8 @@ from cinnabar.engine.training.examples import LabelledPassage, labelled_passage
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow, Labels, Spans
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.form.fitting import RecordLeaf, walk_record
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import RecordLeaf, walk_record
 from training.generator.generator import Example, generate
 from training.generator.locale import common, split
 from training.generator.wording import draw_wording, spell

@@ -29,7 +29,8 @@ from cinnabar.extraction.filling.progress import OutcomeTally
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill
-from cinnabar.extraction.run.batch.assignment import Assignment, discard_model, keep_model, waiting_models
+from cinnabar.extraction.run.batch.assignment import Assignment
+from cinnabar.extraction.run.batch.improved_models import discard_model, keep_model, waiting_models
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.stored_records import Selection, name_in, names, select, source_of
 from cinnabar.extras import check_extra

@@ -24,7 +24,7 @@ from cinnabar.extraction.filling.model_sources import LanguageSource, Source
 from cinnabar.extraction.filling.planned_models import chosen_note, sources_of
 from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
-from cinnabar.extraction.run.batch.assignment import kept_model, model_for
+from cinnabar.extraction.run.batch.improved_models import kept_model, model_for
 from cinnabar.extraction.run.batch.prompt_examples import prompt_examples
 from cinnabar.extraction.store.stored_records import names
 from cinnabar.extras import check_extra

@@ -14,7 +14,7 @@ from typing import Any
 
 from cinnabar.engine.child_process import python_command
 from cinnabar.errors import UsageError
-from cinnabar.extraction.run.batch.assignment import waiting_models
+from cinnabar.extraction.run.batch.improved_models import waiting_models
 
 #: The command line of this installation.
 COMMAND = tuple(python_command("-m", "cinnabar.apps.cli.main"))

@@ -29,8 +29,9 @@ from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import parse, scalar_text
-from cinnabar.schemas.form.fitting import RecordRow, accept, branch_of, walk_record
+from cinnabar.schemas.form.fitting import accept, branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.form.record_walk import RecordRow, walk_record
 from cinnabar.schemas.pointers import escape, lies_within, parts_of
 
 #: So many equal items at the end of a list are a loop, into which small models fall, if they have a text of so many

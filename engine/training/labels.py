@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any
 
 from cinnabar.engine.evidence.search import Search, Span
-from cinnabar.schemas.form.fitting import record_parts, record_rows
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot
+from cinnabar.schemas.form.record_walk import record_parts, record_rows
 
 #: The characters after a row's anchor in which its values are searched.
 ROW_REACH = 400

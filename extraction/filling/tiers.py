@@ -34,8 +34,8 @@ from cinnabar.extraction.filling.overlay.sure_values import is_unsure, sure_valu
 from cinnabar.extraction.filling.planning import chunks_for, passage_of
 from cinnabar.extraction.filling.stages import RAISED, MergedRecord, go_through
 from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
-from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import lies_within
 
 # A changed one changes values: raise the part `merging` (engine/version.py).

@@ -39,15 +39,11 @@ from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.routing.examples import load_examples, save_examples
 from cinnabar.extraction.filling.routing.vectors import examples_of
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
-from cinnabar.extraction.learning.evaluation import (
-    answers,
-    more_than_chance,
-    score_set,
-)
+from cinnabar.extraction.learning.evaluation import answers, more_than_chance, score_set
 from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
 from cinnabar.extraction.learning.refitting import Refit, ranged, rated_of, refitted
 from cinnabar.extraction.learning.scoring import Figures
-from cinnabar.extraction.run.batch.assignment import FIGURES, candidate, models_of
+from cinnabar.extraction.run.batch.improved_models import FIGURES, candidate, models_of
 from cinnabar.extraction.run.batch.labelled_sets import mark_of
 from cinnabar.extraction.store.files import write_bytes
 from cinnabar.schemas import compile_schema

@@ -13,7 +13,7 @@ from cinnabar.errors import NotUnited
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import quote_name
-from cinnabar.schemas.columns.arrow import united_columns
+from cinnabar.schemas.columns.united_columns import united_columns
 
 
 def united_source(out: Path, versions: Mapping[str, tuple[str, Sequence[Manifest]]]) -> str | None:

@@ -32,7 +32,8 @@ from cinnabar.extraction.store.rows import StoredRows
 from cinnabar.extraction.store.schema_versions import stored_columns
 from cinnabar.extraction.store.snapshot import publish, published_number
 from cinnabar.extraction.store.tables import RecordColumns
-from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
+from cinnabar.schemas.columns.arrow import arrow_schema
+from cinnabar.schemas.columns.united_columns import united_columns
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
 

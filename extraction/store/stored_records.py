@@ -27,7 +27,8 @@ from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER, THOUGHTS, evidence_in, list_notes
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema, stored_schema
-from cinnabar.schemas.columns.arrow import arrow_schema, united_columns
+from cinnabar.schemas.columns.arrow import arrow_schema
+from cinnabar.schemas.columns.united_columns import united_columns
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.version_changes import Changes, changes
 from cinnabar.schemas.library import LIBRARY

@@ -21,8 +21,9 @@ from cinnabar.engine.request import Passage, Request
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.strings import scalar_text
-from cinnabar.schemas.form.fitting import RecordLeaf, RecordRow, branch_of, fit, group_of, walk_record
+from cinnabar.schemas.form.fitting import branch_of, fit, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot, enclosing_arrays
+from cinnabar.schemas.form.record_walk import RecordLeaf, RecordRow, walk_record
 
 #: Rows of one form; arrays within arrays would otherwise have more rows than any form holds.
 MOST_ROWS = 200

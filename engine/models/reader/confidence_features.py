@@ -21,8 +21,8 @@ from typing import Any
 
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.engine.tables.list_length import ListLength, length_of
-from cinnabar.schemas.form.fitting import RecordList, walk_lists
 from cinnabar.schemas.form.form import ArrayNode, Form, ObjectNode, Slot, walk
+from cinnabar.schemas.form.record_walk import RecordList, walk_lists
 
 #: The least sign of a sum of log probabilities.
 LOWEST_SIGN = -12.0

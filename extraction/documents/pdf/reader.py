@@ -24,14 +24,8 @@ from cinnabar.extraction.documents.content.limits import (
     MAX_UNPLACED_FIELDS,
 )
 from cinnabar.extraction.documents.content.parse_context import FILE_PAGES, PASSWORD_HELP, ParseContext
-from cinnabar.extraction.documents.pdf.annotations import (
-    Entry,
-    add_files,
-    embedded_files,
-    is_portfolio,
-    name_of_file,
-    xfa_values,
-)
+from cinnabar.extraction.documents.pdf.annotations import Entry, xfa_values
+from cinnabar.extraction.documents.pdf.embedded_files import add_files, embedded_files, is_portfolio, name_of_file
 from cinnabar.extraction.documents.pdf.page_content import squeeze
 from cinnabar.extraction.documents.pdf.pages import PagesRead, add_entries, read_pages
 from cinnabar.extraction.documents.pdf.rendering import has_layers

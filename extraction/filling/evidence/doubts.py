@@ -24,8 +24,8 @@ from cinnabar.extraction.store.records import (
     Outcome,
     Record,
 )
-from cinnabar.schemas.form.fitting import RecordLeaf, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import RecordLeaf, walk_lists, walk_record
 from cinnabar.wording import with_noun
 
 # A changed one changes values: raise the part `merging` (engine/version.py).

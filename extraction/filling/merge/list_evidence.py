@@ -22,8 +22,9 @@ from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.tables.lines import line_end
 from cinnabar.engine.tables.list_length import length_of
 from cinnabar.schemas.automata.strings import copied, json_text, parse
-from cinnabar.schemas.form.fitting import RecordList, accept, walk_lists
+from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import RecordList, walk_lists
 from cinnabar.schemas.pointers import above, lies_within, unescape, value_at
 
 # A changed one changes values: raise the part `merging` (engine/version.py).

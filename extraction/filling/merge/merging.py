@@ -34,8 +34,9 @@ from cinnabar.extraction.filling.merge.repeats import (
 )
 from cinnabar.extraction.filling.merge.weighing import has_value
 from cinnabar.schemas.compiling.fact_fields import fact_fields
-from cinnabar.schemas.form.fitting import accept, walk_lists
+from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import escape, lies_within
 
 # A changed one changes values: raise the part `merging` (engine/version.py).

@@ -18,8 +18,8 @@ from cinnabar.engine.evidence.search import fold
 from cinnabar.engine.models.reader.calibration import NONE
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.automata.strings import scalar_text
-from cinnabar.schemas.form.fitting import RecordRow, walk_lists, walk_record
 from cinnabar.schemas.form.form import Form
+from cinnabar.schemas.form.record_walk import RecordRow, walk_lists, walk_record
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: Least share of values that were read at the same places, for two rows to be one.

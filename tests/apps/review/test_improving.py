@@ -15,7 +15,7 @@ import pytest
 
 from cinnabar.apps.review.improving import Improving
 from cinnabar.errors import UsageError
-from cinnabar.extraction.run.batch.assignment import FIGURES, candidate
+from cinnabar.extraction.run.batch.improved_models import FIGURES, candidate
 
 FOUND = {"documents": 20, "before": 0.4, "after": 0.8, "better": True, "fields": []}
 _PROGRESS = 'print(\'{"event": "progress", "stage": "training", "done": 0.5, "seconds": 0}\', flush=True)'

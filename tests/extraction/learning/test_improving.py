@@ -31,7 +31,7 @@ from cinnabar.extraction.learning.improving import (
     plan_for,
     steps_for,
 )
-from cinnabar.extraction.run.batch.assignment import (
+from cinnabar.extraction.run.batch.improved_models import (
     candidate,
     discard_model,
     keep_model,

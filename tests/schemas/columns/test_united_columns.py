@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from cinnabar.errors import NotUnited
-from cinnabar.schemas.columns.arrow import unite, united_columns
+from cinnabar.schemas.columns.united_columns import unite, united_columns
 
 CENTS, NANOS, WHOLE = pa.decimal128(38, 2), pa.decimal128(38, 9), pa.int64()
 UNITED = [

@@ -17,9 +17,10 @@ from cinnabar.errors import NotAccepted, TooLarge, UnsupportedSchema
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.strings import canonical_string, json_text, parse, scalar_text
-from cinnabar.schemas.form.fitting import RecordLeaf, accept, fit, walk_record
+from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line, record_language
+from cinnabar.schemas.form.record_walk import RecordLeaf, walk_record
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.pointers import escape
 

@@ -12,7 +12,8 @@ from tests.support.schema_strategies import hard_schemas, hard_values, near, sch
 from cinnabar.errors import NotAccepted
 from cinnabar.schemas import UnsupportedSchema, compile_schema
 from cinnabar.schemas.automata.strings import scalar_text
-from cinnabar.schemas.form.fitting import RecordLeaf, RecordRow, fit, walk_record
+from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.record_walk import RecordLeaf, RecordRow, walk_record
 from cinnabar.schemas.pointers import parts_of
 
 TEXT = {"type": "string"}

@@ -45,8 +45,8 @@ from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.facts import FACTS
-from cinnabar.schemas.form.fitting import walk_lists
 from cinnabar.schemas.form.form import Form, ObjectNode
+from cinnabar.schemas.form.record_walk import walk_lists
 
 TEXT = {"type": ["string", "null"]}
 ROWS = {"type": "array", "items": {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}}
