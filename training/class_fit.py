@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 
 from cinnabar.engine.fill.choices import COMPARED_OPTIONS, is_compared, selectors
 from cinnabar.engine.model import Canvas, SlotInstance
-from cinnabar.engine.models.reader.inputs.mentions import pointed_at
+from cinnabar.engine.models.reader.inputs.mixed_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import plain_words
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.memory.passage import Memory

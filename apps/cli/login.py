@@ -13,15 +13,9 @@ from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.notices import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.mailboxes.address import is_address, parse_address
-from cinnabar.extraction.documents.mailboxes.credential import (
-    Login,
-    check_writable,
-    in_file,
-    log_in,
-    provider_of,
-    stored_login,
-)
+from cinnabar.extraction.documents.mailboxes.credential import check_writable, in_file, stored_login
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
+from cinnabar.extraction.documents.mailboxes.oauth import Login, log_in, provider_of
 from cinnabar.wording import harmless, with_noun
 
 

@@ -14,7 +14,7 @@ from tests.support import mercury_server as mercury
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import InUse, RunError, UsageError
-from cinnabar.extraction.documents.mailboxes.credential import Login
+from cinnabar.extraction.documents.mailboxes.oauth import Login
 from cinnabar.extraction.filling.pipeline import Batch
 from cinnabar.extraction.plan import left_options
 from cinnabar.extraction.run.batched_run import BatchedRun

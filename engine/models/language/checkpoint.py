@@ -27,15 +27,9 @@ from cinnabar.engine.models.language.families import Family, family_of
 from cinnabar.engine.models.language.gguf_folder import dequantise_stored
 from cinnabar.engine.models.language.memory import free_memory, give_back_memory
 from cinnabar.engine.models.language.rounded import is_projection, pack_layers, rounded_layer
+from cinnabar.engine.models.language.tensor_places import TensorRows, merged_experts
 from cinnabar.engine.models.language.traits import Traits
-from cinnabar.engine.models.language.weights_file import (
-    GGUF_TYPES,
-    SIZES,
-    StoredTensor,
-    TensorRows,
-    merged_experts,
-    stored_tensors,
-)
+from cinnabar.engine.models.language.weights_file import GGUF_TYPES, SIZES, StoredTensor, stored_tensors
 from cinnabar.engine.models.mapped_weights import WithoutDrawing, digest_of, mapped_tensors
 from cinnabar.engine.settings import VARIABLE, Precision
 from cinnabar.errors import ModelError

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cinnabar.engine.models.language import weights_file
+from cinnabar.engine.models.language import tensor_places
 from cinnabar.engine.models.language.configuration import CONFIG, GENERATION, ConfigSettings, read_settings
 from cinnabar.engine.models.language.gguf_folder import checkpoint_folder
+from cinnabar.engine.models.language.tensor_places import Parts
 from cinnabar.engine.models.language.traits import (
     ExpertTraits,
     LocalTraits,
@@ -28,7 +29,6 @@ from cinnabar.engine.models.language.traits import (
     read_sdar,
     read_sdar_moe,
 )
-from cinnabar.engine.models.language.weights_file import Parts
 from cinnabar.errors import CinnabarError, ModelError
 
 #: Families with full attention, by their `model_type`: they are slow by nature and refused.
@@ -46,7 +46,7 @@ class Family:
 
     title: str
     read: Callable[[ConfigSettings], Traits]
-    parts: Parts = weights_file.same
+    parts: Parts = tensor_places.same
     template: Mapping[str, Any] = field(default_factory=dict)
     sought: Callable[[str], str | None] = lambda name: name
 
@@ -233,15 +233,15 @@ def _full_layers(text: ConfigSettings, sliding: tuple[bool, ...], key_heads: int
 #: The families by their `model_type`. Qwen3 would otherwise begin its answer with its thoughts.
 FAMILIES: Mapping[str, Family] = {
     "sdar": Family("SDAR", read_sdar),
-    "llada2_moe": Family("LLaDA 2", read_llada2, weights_file.llada2),
-    "llada2_moe_veomni": Family("LLaDA 2 (merged experts)", read_llada2, weights_file.llada2),
-    "sdar_moe": Family("SDAR-MoE", read_sdar_moe, weights_file.each_expert),
+    "llada2_moe": Family("LLaDA 2", read_llada2, tensor_places.llada2),
+    "llada2_moe_veomni": Family("LLaDA 2 (merged experts)", read_llada2, tensor_places.llada2),
+    "sdar_moe": Family("SDAR-MoE", read_sdar_moe, tensor_places.each_expert),
     "Fast_dLLM_Qwen": Family("Fast-dLLM v2", read_fast_dllm),
     "diffusion_gemma": Family(
         "DiffusionGemma",
         read_gemma,
-        weights_file.diffusion_gemma,
-        sought=weights_file.stored_in_gemma,
+        tensor_places.diffusion_gemma,
+        sought=tensor_places.stored_in_gemma,
     ),
     "qwen2": Family("Qwen2", read_qwen2),
     "qwen3": Family("Qwen3", read_qwen3, template={"enable_thinking": False}),

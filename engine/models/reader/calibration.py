@@ -18,7 +18,7 @@ from typing import Any
 
 from cinnabar.engine.models.identity import CALIBRATION, weights_fingerprint
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, list_features, log_odds
-from cinnabar.engine.models.reader.inputs.mentions import pointed_at
+from cinnabar.engine.models.reader.inputs.mixed_choices import pointed_at
 from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.readings.stems import NAME_NEAR, beginnings, share_of_name

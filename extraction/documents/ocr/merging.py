@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cinnabar.extraction.documents.content.document import Document, Fact, Part, Picture, Places, Words
 from cinnabar.extraction.documents.content.limits import MAX_CHARACTERS
-from cinnabar.extraction.documents.ocr.page_store import PageText
+from cinnabar.extraction.documents.ocr.page_text import PageText
 
 _Ints = npt.NDArray[np.int64]
 _BREAK = "\n\n"

@@ -17,7 +17,7 @@ import onnxruntime
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.limits import MAX_LINE_LENGTH, MAX_PAGE_WORDS, MAX_PICTURE_LINES, MAX_TILES
-from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
+from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.tesseract import TesseractReader
 from cinnabar.extraction.documents.ocr.text_lines import (

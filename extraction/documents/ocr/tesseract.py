@@ -16,7 +16,7 @@ import numpy as np
 
 from cinnabar.extraction.documents.content.builder import clean
 from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
-from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
+from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
 from cinnabar.extraction.documents.ocr.pictures import Pixels, decode_picture
 from cinnabar.extraction.documents.ocr.text_lines import marked_page, rotate_points
 from cinnabar.extraction.documents.pdf.glyphs import PageWords

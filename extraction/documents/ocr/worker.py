@@ -19,7 +19,7 @@ from typing import Protocol
 
 import orjson
 
-from cinnabar.extraction.documents.ocr.page_store import PageText
+from cinnabar.extraction.documents.ocr.page_text import PageText
 from cinnabar.extraction.documents.processes.serving import MAGIC, allow_processor_time, limit, parent_pipes
 
 #: The letter, the seconds and the length before an answer.

@@ -15,7 +15,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.version import VERSIONS
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, corrections
-from cinnabar.extraction.documents.mailboxes.credential import Login
+from cinnabar.extraction.documents.mailboxes.oauth import Login
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.left_over import LEFT_OVER, LEFT_VIEWS
 from cinnabar.extraction.store.reading import connect, query, views_in

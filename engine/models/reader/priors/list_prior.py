@@ -1,7 +1,7 @@
 """List prior: the items of a list of texts, dates or numbers begin at lines or commas behind the list's label.
 
 "Present: Anna, Ben", or a name on each line behind or below "Present:", with or without bullets: items begin at lines,
-or behind commas, of the labelled text (prior.py). It is a prior for the beginnings of items, as `tables.py` is
+or behind commas, of the labelled text (prior.py). It is a prior for the beginnings of items, as `table_prior.py` is
 for lists of objects.
 """
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from cinnabar.engine.models.reader.inputs.wordpieces import Columns
 from cinnabar.engine.models.reader.priors.config import ListPriorConfig
+from cinnabar.engine.models.reader.priors.labels import Label, fields_of_record
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page
-from cinnabar.engine.models.reader.priors.prior import Label, PriorInput, PriorScores, fields_of_record
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 
 #: The bullets and numbers of items. "A. Smith" has none.
 _MARK = re.compile(

@@ -12,8 +12,9 @@ from bisect import bisect_left
 import numpy as np
 
 from cinnabar.engine.models.reader.priors.heading_prior import objects_of
+from cinnabar.engine.models.reader.priors.labels import fields_of_record
 from cinnabar.engine.models.reader.priors.name_matching import FieldNames, Floats, NameSimilarity, words_in
-from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores, fields_of_record
+from cinnabar.engine.models.reader.priors.prior import PriorInput, PriorScores
 from cinnabar.engine.readings.defined_terms import DefinedTerm, defined_terms, representations
 from cinnabar.engine.readings.letter_parties import letter_parties
 

@@ -23,11 +23,12 @@ from torch import Tensor
 from cinnabar.engine.models.reader.inputs.tensors import Window
 from cinnabar.engine.models.reader.priors.config import PriorConfig
 from cinnabar.engine.models.reader.priors.heading_prior import heading_prior
+from cinnabar.engine.models.reader.priors.labels import fields_of_record
 from cinnabar.engine.models.reader.priors.list_prior import list_prior
 from cinnabar.engine.models.reader.priors.name_matching import Floats
 from cinnabar.engine.models.reader.priors.party_prior import party_prior
-from cinnabar.engine.models.reader.priors.prior import Prior, PriorInput, PriorScores, fields_of_record
-from cinnabar.engine.models.reader.priors.tables import table_prior
+from cinnabar.engine.models.reader.priors.prior import Prior, PriorInput, PriorScores
+from cinnabar.engine.models.reader.priors.table_prior import table_prior
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
 
 #: The most characters of an example; the fewest of its parts, because "550" looks like any number; the characters that

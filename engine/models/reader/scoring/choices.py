@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.model import Candidate
-from cinnabar.engine.models.reader.inputs.mentions import MixedSlot
+from cinnabar.engine.models.reader.inputs.mixed_choices import MixedSlot
 from cinnabar.engine.models.reader.inputs.questions import (
     is_currency_printed,
     is_printed,

@@ -3,18 +3,14 @@
 The network is asked about a few rows as it reads best: each row as a card with a line for each cell, behind the words
 of its column's head. So a head tells as much in the last row of the last page as right below it, and the time for a
 table does not grow with its length.
-
-Codes in a column of choices: which option each of them stands for, told by all of the column together.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,16 +19,14 @@ import numpy.typing as npt
 
 from cinnabar.engine.model import Canvas, SlotInstance
 from cinnabar.engine.models.reader.inputs.mentions import asks_share, asks_tax
-from cinnabar.engine.models.reader.inputs.questions import form_questions, kind_of, plain_words
-from cinnabar.engine.models.reader.inputs.tensors import KINDS
+from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.views import RowExtent
 from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest
 from cinnabar.engine.models.reader.memory.passage import Memory
-from cinnabar.engine.models.reader.network.network import BOOLEANS
 from cinnabar.engine.models.reader.priors.config import TableConfig
-from cinnabar.engine.models.reader.scoring.choices import printed_options
 from cinnabar.engine.models.reader.scoring.spans import WindowScores
 from cinnabar.engine.models.reader.tables.charges import CHARGE_MANY_ROWS, coded_columns, numbers_behind
+from cinnabar.engine.models.reader.tables.column_codes import options_of_cells
 from cinnabar.engine.models.reader.tables.rival_heads import distinct_heads, field_words, lowest_words, name_shares
 from cinnabar.engine.models.reader.tables.sums import (
     adding_columns,
@@ -61,12 +55,6 @@ COLUMN_DOUBT = 0.02
 COLUMN_FACTOR = 0.4
 #: The network's share of a balance from which on it is a field's; the share of the bookings that tells that it is not.
 COLUMN_BALANCE, COLUMN_BOOKED = 0.8, 0.1
-#: The longest code, in letters, and the words behind it that a legend may have for its option.
-CODE_LETTERS, CODE_WORDS = 5, 4
-#: The most codes of a column.
-CODES_MOST = 40
-#: The share of a column's cells whose codes stand for an option, for short forms to count at all.
-CODES_TOLD = 0.95
 #: The most changes of a value, by row, in a column that tells groups of rows.
 COLUMN_GROUPS = 0.5
 Floats = npt.NDArray[np.float64]
@@ -379,80 +367,3 @@ def _meanings(
             odds = np.exp((like_sum[may] - like_sum[may].max()) / _APART)
             total[may, column] = np.log((odds / odds.sum() + COLUMN_DOUBT) * may.sum())
     return alike, total
-
-
-#: Marks of yes and no in a column, in the languages of the reader's documents.
-_YES_NO = ({"yes", "y", "true", "x", "ja", "j", "oui", "o", "si", "sí", "s"}, {"no", "n", "false", "nein", "non"})
-_TOKEN = re.compile(r"\w+")
-
-
-def options_of_cells(slot: Slot, questions: FormMemory, cells: Sequence[str], around: str) -> dict[str, str]:
-    """Returns the option (JSON) of a choice for each text of a column's cells that stands for one.
-
-    A cell prints an option; or a legend `around` the table tells it; or the column's codes abbreviate options, each
-    another one, and one code that is left stands for the one option that is left.
-    """
-    counts = Counter(cells)
-    if kind_of(slot) == KINDS.index("boolean"):
-        words = [(value, _YES_NO[0 if json.loads(value) else 1]) for value in BOOLEANS]
-        return {text: value for text in counts for value, own in words if text.strip().lower() in own}
-    told: dict[str, int] = {}
-    for text in counts:
-        printed = printed_options(questions, slot, plain_words(text))
-        if sum(printed) == 1:
-            told[text] = printed.index(True)
-    left = [text for text in counts if text not in told]
-    short = [text for text in left if len(_TOKEN.findall(text)) == 1 and len(text) <= CODE_LETTERS]
-    if short and len(short) == len(left) <= min(len(slot.options), CODES_MOST):
-        told |= _told_by_codes(slot, questions, short, counts, around, told)
-    return {text: slot.options[at] for text, at in told.items()}
-
-
-def _told_by_codes(
-    slot: Slot, questions: FormMemory, codes: Sequence[str], counts: Counter[str], around: str, told: Mapping[str, int]
-) -> dict[str, int]:
-    """Returns the options of codes; none if too many stay without one."""
-    found = {code: at for code in codes if (at := _in_legend(slot, questions, code, around)) is not None}
-    names = [_names(slot, at) for at in range(len(slot.options))]
-    free = {*range(len(slot.options))} - {*found.values(), *told.values()}
-    left = [code for code in codes if code not in found]
-    while left:
-        may = {code: [at for at in free if any(_abbreviates(code, name) for name in names[at])] for code in left}
-        # The code for which fewest options are left is settled first.
-        code = min(left, key=lambda one: (len(may[one]) != 1, len(may[one]), one))
-        if len(may[code]) == 1:
-            found[code] = may[code][0]
-        elif len(left) == len(free) == 1 and found:
-            found[code] = next(iter(free))
-        else:
-            break
-        free.discard(found[code])
-        left.remove(code)
-    share = sum(counts[code] for code in (*found, *told)) / sum(counts.values())
-    return found if share >= CODES_TOLD else {}
-
-
-def _names(slot: Slot, at: int) -> list[str]:
-    name = json.loads(slot.options[at])
-    return [str(one).lower() for one in (name, *slot.words_of(at)) if one is not None]
-
-
-def _abbreviates(code: str, name: str) -> bool:
-    """Returns whether a code has the first letter of a name and further ones in their order, or its initials."""
-    words, letters = _TOKEN.findall(name), code.lower()
-    if not words or not letters.isalpha():
-        return False
-    rest = iter("".join(words))
-    return words[0][0] == letters[0] and all(letter in rest for letter in letters)
-
-
-def _in_legend(slot: Slot, questions: FormMemory, code: str, around: str) -> int | None:
-    """Returns the option that stands right behind a code in the text around a table."""
-    for match in re.finditer(rf"(?<!\w){re.escape(code)}(?!\w)[ \t=:.–-]+", around):
-        behind = around[match.end() : match.end() + 80].partition("\n")[0]
-        ends = [word.end() for word in _TOKEN.finditer(behind)][:CODE_WORDS]
-        for end in ends:
-            printed = printed_options(questions, slot, plain_words(behind[:end]))
-            if sum(printed) == 1:
-                return printed.index(True)
-    return None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.model import Candidate
-from cinnabar.engine.models.reader.inputs.mentions import MixedSlot
+from cinnabar.engine.models.reader.inputs.mixed_choices import MixedSlot
 from cinnabar.engine.models.reader.inputs.questions import form_questions
 from cinnabar.engine.models.reader.inputs.tensors import LONGEST
 from cinnabar.engine.models.reader.memory.passage import MatchedRow, Memory

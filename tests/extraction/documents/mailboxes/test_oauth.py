@@ -24,17 +24,11 @@ from tests.support.reading_model import ReadingModel
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.documents.inputs import gather, parse_locations
-from cinnabar.extraction.documents.mailboxes import credential
+from cinnabar.extraction.documents.mailboxes import oauth
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, parse_address
-from cinnabar.extraction.documents.mailboxes.credential import (
-    Credential,
-    KeptSecret,
-    Login,
-    Provider,
-    credential_of,
-    stored_login,
-)
+from cinnabar.extraction.documents.mailboxes.credential import Credential, KeptSecret, credential_of, stored_login
 from cinnabar.extraction.documents.mailboxes.imap import ImapMailbox
+from cinnabar.extraction.documents.mailboxes.oauth import Login, Provider
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
 
@@ -75,14 +69,14 @@ def authority(mailboxes: Mailboxes, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with oauth_server.running(mailboxes.made, mailboxes.tokens) as found:
         ends = (f"{found.url}/{{tenant}}/{name}" for name in ("token", "authorize"))
         provider = Provider(*ends, SCOPE, f"{found.url}/{{tenant}}/device")
-        monkeypatch.setitem(credential.PROVIDERS, "127.0.0.1", provider)
+        monkeypatch.setitem(oauth.PROVIDERS, "127.0.0.1", provider)
         yield found
 
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waited: list[float] = []
-    monkeypatch.setattr(credential, "sleep", waited.append)
+    monkeypatch.setattr(oauth, "sleep", waited.append)
     return waited
 
 
@@ -127,8 +121,8 @@ def test_a_login_that_nobody_confirms_ends_in_one_line_and_keeps_nothing(
     expected: str,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(credential.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(credential, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(oauth.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(oauth, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
     authority.pending = pending
     assert log_in(server) == 2
     assert expected in (err := capsys.readouterr().err) and err.count("\n") == 2
@@ -140,8 +134,8 @@ def test_a_provider_that_fails_while_it_is_asked_is_asked_again_more_slowly(
 ) -> None:
     authority.pending = ["temporarily_unavailable", "authorization_pending"]
     client = Login(CLIENT, "home")
-    given = credential.log_in(
-        credential.provider_of("127.0.0.1"), client, lambda _: setattr(authority, "broken", 1), None
+    given = oauth.log_in(
+        oauth.provider_of("127.0.0.1"), client, lambda _: setattr(authority, "broken", 1), None
     )
     assert given.refresh_token and waits == [2, 7, 12, 12]
 
@@ -210,21 +204,21 @@ def browsed(shown: str) -> str:
 
 
 def test_a_login_by_the_address_of_a_browser_proves_itself_by_pkce_and_state(authority: Authority) -> None:
-    provider, client = credential.provider_of("127.0.0.1"), Login(CLIENT, "home")
+    provider, client = oauth.provider_of("127.0.0.1"), Login(CLIENT, "home")
     shown: list[str] = []
 
     def entered() -> str:
         return f" {browsed(shown[-2])}\n"
 
-    assert credential.log_in(provider, client, shown.append, entered).refresh_token in authority.known
+    assert oauth.log_in(provider, client, shown.append, entered).refresh_token in authority.known
     assert urlsplit(shown[0].split()[1]).path == "/home/authorize"
     authority.denied = "access_denied"
     with pytest.raises(UsageError, match="no code for this login \\(access_denied\\)"):
-        credential.log_in(provider, client, shown.append, entered)
+        oauth.log_in(provider, client, shown.append, entered)
     for address in ("http://localhost/?code=stolen&state=guessed", "http://localhost/?code=stolen", "stolen", ""):
         given = authority.given
         with pytest.raises(UsageError, match="no code for this login") as refused:
-            credential.log_in(provider, client, shown.append, lambda address=address: address)
+            oauth.log_in(provider, client, shown.append, lambda address=address: address)
         assert "stolen" not in str(refused.value) and authority.given == given
 
 
@@ -324,11 +318,11 @@ def test_an_authority_with_an_unknown_certificate_or_a_redirect_gets_no_second_t
 
     monkeypatch.setattr(Authority, "answer", answer)
     with pytest.raises(UsageError, match="no answer in JSON"):
-        credential.refresh_login(moved, login)
+        oauth.refresh_login(moved, login)
     assert paths == ["/moved"]
     monkeypatch.delenv("SSL_CERT_FILE")
     with pytest.raises(UsageError, match=r"CERTIFICATE_VERIFY_FAILED") as refused:
-        credential.refresh_login(moved, login)
+        oauth.refresh_login(moved, login)
     assert "hush" not in str(refused.value)
 
 
@@ -351,7 +345,7 @@ def test_a_broken_login_is_never_sent_as_a_password() -> None:
 
 
 def test_microsoft_365_is_asked_in_its_tenant_and_gmail_wants_a_browser() -> None:
-    microsoft, google = (credential.provider_of(host) for host in ("outlook.office365.com", "imap.gmail.com"))
+    microsoft, google = (oauth.provider_of(host) for host in ("outlook.office365.com", "imap.gmail.com"))
     assert microsoft.token.format(tenant="t") == "https://login.microsoftonline.com/t/oauth2/v2.0/token"
     assert microsoft.device and google.authorization and not google.device
 

@@ -11,7 +11,7 @@ from cinnabar.extraction.documents.content.builder import DocumentBuilder
 from cinnabar.extraction.documents.content.document import Document, Fact, Picture
 from cinnabar.extraction.documents.ocr import merging
 from cinnabar.extraction.documents.ocr.merging import merge_pages
-from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
+from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
 from cinnabar.extraction.documents.processes.frames import pack, unpack
 
 

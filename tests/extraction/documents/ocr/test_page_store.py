@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PageStore, PageText, page_text
+from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PageStore
+from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
 
 ONE, OTHER = "1" * 64, "2" * 64
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.cases import each
 
 from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
-from cinnabar.extraction.documents.ocr.page_store import page_text, unpack_page
+from cinnabar.extraction.documents.ocr.page_text import page_text, unpack_page
 
 GOOD: dict[str, Any] = {"text": ["a"], "gap": [""], "box": [[0, 0, 1, 1]], "sure": [0.5], "damaged": False}
 

@@ -14,7 +14,7 @@ pytest.importorskip("cv2")
 
 from PIL import Image, ImageDraw, ImageFont
 
-from cinnabar.extraction.documents.ocr.page_store import PageText, page_text
+from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
 from cinnabar.extraction.documents.ocr.rapid import LineDetector, RapidReader
 from cinnabar.extraction.documents.ocr.text_lines import (
     TextLine,

@@ -7,7 +7,7 @@ from tests.support.prior_pages import given, page_of
 from tests.support.tiny_network import form_of
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
-from cinnabar.engine.models.reader.priors.prior import labels_of
+from cinnabar.engine.models.reader.priors.labels import labels_of
 from cinnabar.engine.models.reader.priors.priors import label_prior
 from cinnabar.schemas.form.form import Form
 

@@ -6,7 +6,7 @@ from tests.engine.models.reader.priors.test_tables import GOODS, TABLE
 from tests.support.prior_pages import given
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
-from cinnabar.engine.models.reader.priors.tables import table_prior
+from cinnabar.engine.models.reader.priors.table_prior import table_prior
 
 
 def _of_fields(text: str, at: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ from tests.support.prior_pages import page_of
 from tests.support.tiny_network import form_of, wordpieces
 
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS
-from cinnabar.engine.models.reader.priors.tables import PriorTable, tables_of
+from cinnabar.engine.models.reader.priors.table_prior import PriorTable, tables_of
 from cinnabar.schemas.form.form import Form
 
 TEXT = {"type": ["string", "null"]}

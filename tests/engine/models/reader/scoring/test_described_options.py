@@ -14,7 +14,7 @@ from tests.support.tiny_network import form_of, passage_of, tiny_network, wordpi
 from cinnabar.engine.fill.choices import code_choice, is_compared
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Canvas, SlotInstance
-from cinnabar.engine.models.reader.inputs.mentions import pointed_at
+from cinnabar.engine.models.reader.inputs.mixed_choices import pointed_at
 from cinnabar.engine.models.reader.memory.passage import Compared
 from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig

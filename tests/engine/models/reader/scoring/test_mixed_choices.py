@@ -11,7 +11,8 @@ from tests.support.tiny_network import form_of, passage_of, tiny_model
 from cinnabar.engine.fill.choices import code_choice
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.model import Candidate
-from cinnabar.engine.models.reader.inputs.mentions import MentionReader, MixedSlot, pointed_at
+from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.engine.models.reader.inputs.mixed_choices import MixedSlot, pointed_at
 from cinnabar.engine.models.reader.scoring.choices import settle_mixed
 from cinnabar.engine.models.reader.scoring.spans import UNLISTED, Answers, Pointed, candidates_of
 from cinnabar.engine.request import Filled, Leaf, Request

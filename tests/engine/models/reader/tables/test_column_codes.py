@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.engine.models.reader.loading import load_model
-from cinnabar.engine.models.reader.tables.column_signs import options_of_cells
+from cinnabar.engine.models.reader.tables.column_codes import options_of_cells
 from cinnabar.schemas import compile_schema
 
 

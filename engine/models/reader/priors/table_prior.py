@@ -1,14 +1,10 @@
-"""The tables of a page that hold a form's lists, by the heads of their columns.
+"""Table prior: a list's fields stand below the heads of their columns, and its items begin on lines of the table.
 
 A line of a few cells that name several fields of one list is the head of a table. All heads are assigned to fields
 together: a head counts less for a field, the more similar it is to another field's name. Everything below, to the
-table's end, belongs to one of the heads.
-
-Table prior: a list's fields stand below the heads of their columns, and its items begin on lines of the table.
-
-A value below a head is likelier that of the head's field, and less likely that of the fields of other heads. A line
-that fills the columns of its table likely begins an item; a line that fills few of them, or stands outside, does not.
-Both are lexical priors for the pointers, as `priors.py` is for the record's fields.
+table's end, belongs to one of the heads: a value there is likelier that of the head's field, and less likely that of
+the fields of other heads. A line that fills the columns of its table likely begins an item; a line that fills few of
+them, or stands outside, does not. It is a lexical prior for the pointers, as `priors.py` is for the record's fields.
 """
 
 from __future__ import annotations
