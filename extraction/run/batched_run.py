@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.closing import Closing
@@ -158,11 +157,6 @@ class BatchedRun(Closing):
         return not self._commits.names
 
     @property
-    def out(self) -> Path:
-        """Returns the output folder."""
-        return self._commits.store.out
-
-    @property
     def engines(self) -> int:
         """Returns the number of engines of this run on this machine; no more than it has batches."""
         return min(engines_of(self.assignment), max(1, len(self.batches)))
@@ -250,5 +244,5 @@ def run_on_ray(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]
 
     Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
     """
-    with Supervisor(cluster, run.assignment, run.attempts, run.out) as supervisor:
+    with Supervisor(cluster, run.assignment, run.attempts) as supervisor:
         yield from supervisor.fill(run.batches, run.known)
