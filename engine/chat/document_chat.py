@@ -37,8 +37,8 @@ from cinnabar.schemas.compiling.compile import CompiledSchema
 
 #: Characters of a token in the longest of texts.
 _CHARACTERS = 32
-#: Threads that plan requests, which takes part of a second.
-_PLANNERS = 2
+#: Threads that make requests ready, which takes part of a second.
+_PREPARERS = 2
 #: Codes of the engine, as codes of a failure; all others are its own errors.
 _CODES: dict[str, FailureCode] = {
     TOO_SLOW: "timeout",
@@ -95,7 +95,7 @@ class DocumentChat:
     """A chat model that reads: the first messages of the user are the document, the schema of the answer is the form.
 
     engine: that of the model. context: the most tokens of a request. passage_of: turns a document's text into a
-    passage. System messages are not read. Two threads plan requests.
+    passage. System messages are not read. Two threads make requests ready.
     """
 
     abilities: frozenset[Ability] = frozenset({"extract"})
@@ -103,15 +103,15 @@ class DocumentChat:
     def __init__(self, engine: Answering, name: str, context: int, passage_of: Callable[[str], Passage]) -> None:
         self.name, self.context = name, context
         self._answering, self._passage_of = engine, passage_of
-        self._threads = ThreadPoolExecutor(_PLANNERS, thread_name_prefix="chat plan")
+        self._threads = ThreadPoolExecutor(_PREPARERS, thread_name_prefix="chat request")
 
     def submit(self, request: ChatRequest, deliver: Deliver) -> Cancel:
-        """Takes a request in, has it planned in another thread, and returns what cancels it."""
+        """Takes a request in, has it made ready in another thread, and returns what cancels it."""
         opened = OpenRequest(identity=request.identity, request=request, deliver=deliver)
         opened.result.add_done_callback(opened.end)
         try:
-            planned = self._threads.submit(self._answer, opened)
-            planned.add_done_callback(lambda done: opened.fail(CLOSED) if done.cancelled() else None)
+            ready = self._threads.submit(self._answer, opened)
+            ready.add_done_callback(lambda done: opened.fail(CLOSED) if done.cancelled() else None)
         except RuntimeError:  # after `close`
             opened.fail(CLOSED)
         return lambda: opened.fail(GIVEN_UP)

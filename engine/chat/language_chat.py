@@ -13,7 +13,7 @@ import torch
 
 from cinnabar.engine.asking.few_shot import Examples
 from cinnabar.engine.chat.document_chat import DocumentChat, OpenRequest
-from cinnabar.engine.chat.planning import RequestPlan, RequestPlanner
+from cinnabar.engine.chat.prepared_chats import ChatPreparer, PreparedChat
 from cinnabar.engine.chat.requests import Ability, ChatRequest, Done, FinishReason, ToolCall, Usage
 from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
 from cinnabar.engine.fill.engine import ALONE, failure_of, out_of_memory
@@ -47,24 +47,24 @@ class LanguageChat(DocumentChat):
         passage_of: Callable[[str], Passage] = text_passage,
     ) -> None:
         super().__init__(engine, name, model.traits.window, passage_of)
-        self._engine, self._planner = engine, RequestPlanner(model)
+        self._engine, self._preparer = engine, ChatPreparer(model)
 
     def begin(self, opened: OpenRequest) -> tuple[Awaited, Callable[[Any], Done]]:
         """Has the engine decode a request that is no document to read."""
         request = opened.request
         if request.extract and not (request.tools and request.tool_choice != "none"):
             return super().begin(opened)
-        plan = self._planner.plan(request)
-        watch = _States(opened, plan) if request.states else None
-        one = AwaitedText(identity=request.identity, task=plan.task, watch=watch)
-        return self._engine.decode(one), partial(_answer, request, plan)
+        prepared = self._preparer.prepare(request)
+        watch = _States(opened, prepared) if request.states else None
+        one = AwaitedText(identity=request.identity, task=prepared.task, watch=watch)
+        return self._engine.decode(one), partial(_answer, request, prepared)
 
 
 class _States:
     """Shows the states of a request while it is decoded; the first one is a smallest record, if there is any."""
 
-    def __init__(self, opened: OpenRequest, plan: RequestPlan) -> None:
-        self._opened, self._answer, self._state, self._passes = opened, plan.answer, plan.task.minimal, 0
+    def __init__(self, opened: OpenRequest, prepared: PreparedChat) -> None:
+        self._opened, self._answer, self._state, self._passes = opened, prepared.answer, prepared.task.minimal, 0
         if self._state:
             self._show(0)
 
@@ -85,14 +85,14 @@ class _States:
             self._opened.show(read.text, min(settled, len(read.text)))
 
 
-def _answer(request: ChatRequest, plan: RequestPlan, decoded: Decoded) -> Done:
+def _answer(request: ChatRequest, prepared: PreparedChat, decoded: Decoded) -> Done:
     """Returns the answer with a task's result."""
-    read, tokens = plan.answer.read(decoded.text), len(decoded.tokens)
+    read, tokens = prepared.answer.read(decoded.text), len(decoded.tokens)
     # The last place of the budget can hold the end alone.
-    full = tokens >= plan.task.budget - 1 and not plan.answer.ends(decoded.text)
+    full = tokens >= prepared.task.budget - 1 and not prepared.answer.ends(decoded.text)
     calls = () if read.call is None else (ToolCall(f"call_{request.identity}", *read.call),)
     reason: FinishReason = "length" if full else "tool_calls" if calls else "stop"
-    prompt = len(plan.task.prompt)
+    prompt = len(prepared.task.prompt)
     # What is forced at the answer's beginning may have been read for another request, too.
     return Done(read.text, calls, reason, Usage(prompt, tokens, min(decoded.cached, prompt)))
 

@@ -23,7 +23,7 @@ from cinnabar.engine.evidence.places import ABSENT, Aligner
 from cinnabar.engine.fill.choices import drop_unsupported_choices
 from cinnabar.engine.fill.writing import WrittenValue
 from cinnabar.engine.language.decoded import Decoded
-from cinnabar.engine.language.planning import Remaining
+from cinnabar.engine.language.remaining_form import Remaining
 from cinnabar.engine.replies.reading import Taken
 from cinnabar.engine.replies.record import Answered, find_unstated, record_of
 from cinnabar.engine.request import Filled, Leaf, Origin, Request
@@ -98,10 +98,10 @@ def read_written(request: Request, remaining: Remaining, written: Decoded | None
         value, places = parse(written.text.decode()), places_of(written.text)
         if not request.known and not request.rows:
             ended = _without_loops(value, request.passage.text)
-            value = value if ended == value or accept(request.form, remaining.with_frozen(ended)) is None else ended
+            value = value if ended == value or accept(request.form, remaining.add_frozen(ended)) is None else ended
         _decisions(remaining.form.root, value, "", places, decided)
         certainty = Certainty(written)
-    record = remaining.with_frozen(value)
+    record = remaining.add_frozen(value)
     taken, pointers = _taken(request, record)
     asked = (pair for key, pair in taken.texts.items() if pointers[key] not in request.known)
     if problems := find_unstated(request, asked):

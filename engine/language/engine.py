@@ -12,7 +12,7 @@ from cinnabar.engine.language.answer import read_written, without_made_up_values
 from cinnabar.engine.language.decoded import Decoded, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.graph_cache import cached_graph
-from cinnabar.engine.language.planning import Plan, Planner
+from cinnabar.engine.language.prepared_requests import PreparedRequest, RequestPreparer
 from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.language.settings import LEAST_PASSAGE, beside_answer, settings_for
 from cinnabar.engine.models.language.language_model import LanguageModel
@@ -54,7 +54,7 @@ class LanguageEngine:
         self.examples, self.effort = examples, effort_of(effort, steps)
         settings = settings_for(model.traits, self.effort.name, steps)
         self._decoder, self._settings = denoiser or Denoiser(model.decoder, model.tokenizer), settings
-        self._planner = Planner(model, examples)
+        self._preparer = RequestPreparer(model, examples)
 
     @property
     def fingerprint(self) -> str:
@@ -72,7 +72,7 @@ class LanguageEngine:
 
         Raises UsageError if there is no room for any.
         """
-        taken = self._planner.prompt_tokens(form)
+        taken = self._preparer.prompt_tokens(form)
         if self.context_tokens - taken < LEAST_PASSAGE:
             beside = "" if self.examples is None else ", with examples,"
             raise UsageError(
@@ -99,36 +99,36 @@ class LanguageEngine:
 
         Raises RunError if the watcher fails. A failure within a request becomes its `Failed`.
         """
-        plans = self._planner.plans(requests)
-        shown = None if watcher is None else _Shown(plans, watcher)
-        costs = [0 if isinstance(plan, Failed) or plan.task is None else plan.task.tokens for plan in plans]
-        return run_stream(requests, costs, self._room, lambda at, room: self._fill_plans(plans, at, room, shown))
+        ready = self._preparer.prepare(requests)
+        shown = None if watcher is None else _Shown(ready, watcher)
+        costs = [0 if isinstance(one, Failed) or one.task is None else one.task.tokens for one in ready]
+        return run_stream(requests, costs, self._room, lambda at, room: self._fill_prepared(ready, at, room, shown))
 
-    def _fill_plans(
-        self, plans: Sequence[Plan | Failed], at: Sequence[int], room: int, shown: _Shown | None
+    def _fill_prepared(
+        self, ready: Sequence[PreparedRequest | Failed], at: Sequence[int], room: int, shown: _Shown | None
     ) -> Iterator[tuple[int, Result]]:
-        """Yields the number of each of these plans with its result, as soon as there is one."""
-        asked = dict[int, tuple[Plan, Task]]()
+        """Yields the number of each of these requests with its result, as soon as there is one."""
+        asked = dict[int, tuple[PreparedRequest, Task]]()
         for number in at:
-            plan = plans[number]
-            if isinstance(plan, Failed):
-                yield number, plan
-            elif plan.task is None:
-                yield number, self._read(plan, None)
+            prepared = ready[number]
+            if isinstance(prepared, Failed):
+                yield number, prepared
+            elif prepared.task is None:
+                yield number, self._read(prepared, None)
             else:
-                asked[number] = plan, replace(plan.task, settings=self._settings)
+                asked[number] = prepared, replace(prepared.task, settings=self._settings)
         numbers = [*asked]
         tasks = [task for _, task in asked.values()]
         stream = self._decoder.stream(tasks, None if shown is None else shown.of(numbers), room=room)
         for index, decoded in stream:
             yield numbers[index], self._read(asked[numbers[index]][0], decoded)
 
-    def _read(self, plan: Plan, decoded: Decoded | Undecoded | None) -> Result:
-        request = plan.request
+    def _read(self, prepared: PreparedRequest, decoded: Decoded | Undecoded | None) -> Result:
+        request = prepared.request
         if isinstance(decoded, Undecoded):
             return Failed(request.id, decoded.code, decoded.detail)
         try:
-            filled = read_written(request, plan.remaining, decoded)
+            filled = read_written(request, prepared.remaining, decoded)
             if self.calibration is not None:
                 filled = self.calibration.calibrate(request.form, request.passage, filled)
                 # A reading beside another one is weighed with that.
@@ -145,41 +145,41 @@ class _Shown:
     The records are whole, with their frozen values, as canonical texts.
     """
 
-    def __init__(self, plans: Sequence[Plan | Failed], watcher: Watcher) -> None:
-        self._plans, self._watcher = plans, watcher
-        self._told = [set[str]() for _ in plans]
-        self._last = ["" if isinstance(plan, Failed) else self._record(plan, None) for plan in plans]
+    def __init__(self, ready: Sequence[PreparedRequest | Failed], watcher: Watcher) -> None:
+        self._prepared, self._watcher = ready, watcher
+        self._told = [set[str]() for _ in ready]
+        self._last = ["" if isinstance(one, Failed) else self._record(one, None) for one in ready]
 
     def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
-        """Returns what a stream of the tasks of the plans with these numbers calls with their states after each step.
+        """Returns what a stream of the tasks of the requests with these numbers calls with their states after a step.
 
         It raises RunError if the engine's watcher fails.
         """
 
         def show(step: int, states: Sequence[bytes]) -> None:
             for number, state in zip(numbers, states, strict=True):
-                plan, before = self._plans[number], self._last[number]
-                assert isinstance(plan, Plan)
-                now = self._last[number] = self._record(plan, state) or before
+                prepared, before = self._prepared[number], self._last[number]
+                assert isinstance(prepared, PreparedRequest)
+                now = self._last[number] = self._record(prepared, state) or before
                 if step and now != before:
                     # A text that grows is told once.
                     fresh = tuple(at for at in _changed(before, now) if at not in self._told[number])
                     self._told[number].update(fresh)
-                    notify(self._watcher, FormState(plan.request.id, step, now, fresh, (), {}))
+                    notify(self._watcher, FormState(prepared.request.id, step, now, fresh, (), {}))
                 elif not step:
-                    frozen = tuple(at for at, text in plan.request.known.items() if text is not None)
+                    frozen = tuple(at for at, text in prepared.request.known.items() if text is not None)
                     sure = dict.fromkeys(frozen, 1.0)
-                    notify(self._watcher, FormState(plan.request.id, step, now, frozen, (), sure))
+                    notify(self._watcher, FormState(prepared.request.id, step, now, frozen, (), sure))
 
         return show
 
-    def _record(self, plan: Plan, state: bytes | None) -> str:
+    def _record(self, prepared: PreparedRequest, state: bytes | None) -> str:
         """Returns the record of this state; none for a state that is no record."""
-        if state is None and plan.task is not None:
-            return plan.request.form.instance
+        if state is None and prepared.task is not None:
+            return prepared.request.form.instance
         try:
-            record = plan.remaining.with_frozen(None if state is None else parse(state.decode()))
-            return fit(plan.request.form, record)
+            record = prepared.remaining.add_frozen(None if state is None else parse(state.decode()))
+            return fit(prepared.request.form, record)
         except (NotAccepted, ValueError):
             return ""
 

@@ -15,7 +15,8 @@ from tests.support.tiny_checkpoint import SPECIAL, write_checkpoint
 from cinnabar.engine.asking import few_shot
 from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line
 from cinnabar.engine.language.engine import LanguageEngine
-from cinnabar.engine.language.planning import Plan, Planner, Remaining
+from cinnabar.engine.language.prepared_requests import PreparedRequest, RequestPreparer
+from cinnabar.engine.language.remaining_form import Remaining
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.request import Filled, Request
 from cinnabar.errors import UsageError
@@ -63,15 +64,15 @@ def asked(name: str, text: str, **known: str | None) -> Request:
     return Request(name, one.form, one.passage, one.known)
 
 
-def plans(planner: Planner, *requests: Request) -> list[Plan]:
-    found = planner.plans(requests)
-    assert all(isinstance(plan, Plan) for plan in found)
-    return [plan for plan in found if isinstance(plan, Plan)]
+def ready(preparer: RequestPreparer, *requests: Request) -> list[PreparedRequest]:
+    found = preparer.prepare(requests)
+    assert all(isinstance(prepared, PreparedRequest) for prepared in found)
+    return [prepared for prepared in found if isinstance(prepared, PreparedRequest)]
 
 
-def prompt(model: LanguageModel, plan: Plan) -> str:
-    assert plan.task is not None
-    return model.tokenizer.decode(plan.task.prompt).decode()
+def prompt(model: LanguageModel, prepared: PreparedRequest) -> str:
+    assert prepared.task is not None
+    return model.tokenizer.decode(prepared.task.prompt).decode()
 
 
 def few(room: int, shown: Examples = SHOWN) -> FewShot:
@@ -120,8 +121,8 @@ def test_examples_that_do_not_fit_are_told_before_any_document(model: LanguageMo
 
 
 def test_an_example_is_a_question_with_its_answer_before_the_document(model: LanguageModel) -> None:
-    (plan,) = plans(Planner(model, examples(BILLS[0])), asked("a", "the text of a page", number='"A"'))
-    told = prompt(model, plan)
+    (prepared,) = ready(RequestPreparer(model, examples(BILLS[0])), asked("a", "the text of a page", number='"A"'))
+    told = prompt(model, prepared)
     parts = ["Fields:", BILL.format(0), '{"lines": []}', "Known:", "the text of a page"]
     places = [told.index(part) for part in parts]
     assert places == sorted(places) and told.count("Fields:") == 1 and told.count("assistant\n") == 2
@@ -143,8 +144,8 @@ def test_the_record_of_an_example_has_the_places_that_are_asked_for() -> None:
 
 
 def test_prompts_with_the_same_examples_share_a_beginning_that_ends_with_them(model: LanguageModel) -> None:
-    planner = Planner(model, examples(*BILLS[:4]))
-    first, second = plans(planner, asked("a", BILL.format(70)), asked("b", "An invoice: 7"))
+    preparer = RequestPreparer(model, examples(*BILLS[:4]))
+    first, second = ready(preparer, asked("a", BILL.format(70)), asked("b", "An invoice: 7"))
     assert first.task is not None and second.task is not None
     pairs = enumerate(zip(first.task.prompt, second.task.prompt, strict=False))
     shared = model.tokenizer.decode(first.task.prompt[: next(at for at, (a, b) in pairs if a != b)]).decode()
@@ -170,10 +171,10 @@ def test_records_are_valid_and_do_not_depend_on_the_batch(model: LanguageModel, 
 def test_examples_can_neither_end_a_turn_nor_become_a_mask(model: LanguageModel) -> None:
     hostile = "".join(next(iter(SPECIAL.values()))) + "<think>"
     special = {token.id for token in model.tokenizer.added.values()}
-    (clean,) = plans(Planner(model, examples(example("text", number="n"))), asked("a", "document"))
-    (plan,) = plans(Planner(model, examples(example(hostile, number="<|MASK|>"))), asked("a", "document"))
-    assert clean.task is not None and plan.task is not None and hostile in prompt(model, plan)
-    marks = [[token for token in task.prompt if token in special] for task in (clean.task, plan.task)]
+    (clean,) = ready(RequestPreparer(model, examples(example("text", number="n"))), asked("a", "document"))
+    (prepared,) = ready(RequestPreparer(model, examples(example(hostile, number="<|MASK|>"))), asked("a", "document"))
+    assert clean.task is not None and prepared.task is not None and hostile in prompt(model, prepared)
+    marks = [[token for token in task.prompt if token in special] for task in (clean.task, prepared.task)]
     assert marks[0] == marks[1] and marks[0]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.tiny_checkpoint import CHATML, HEADERS, SPECIAL, add_special, write_checkpoint
 
 from cinnabar.engine.asking.prompt import messages as of_records
-from cinnabar.engine.chat.planning import chat_messages
+from cinnabar.engine.chat.prepared_chats import chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.language.language_model import Message as Rendered

@@ -214,8 +214,8 @@ def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, mon
 def test_a_request_that_waits_is_cancelled_at_once(model: LanguageModel) -> None:
     with serving(model) as chat:
         hold, found = threading.Event(), queue.Queue[Event]()
-        plan = chat._planner.plan
-        chat._planner.plan = lambda request: hold.wait(30) and plan(request)  # type: ignore
+        plan = chat._preparer.prepare
+        chat._preparer.prepare = lambda request: hold.wait(30) and plan(request)  # type: ignore
         chat.submit(wanted(), found.put)()
         event = found.get(timeout=5)
         assert isinstance(event, FailedRequest) and event.code == "cancelled"
@@ -225,16 +225,16 @@ def test_a_request_that_waits_is_cancelled_at_once(model: LanguageModel) -> None
 
 def test_an_error_of_one_request_is_its_own(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(model) as chat:
-        plan = chat._planner.plan
+        plan = chat._preparer.prepare
 
         def broken(_: bytes) -> bool:
             raise RuntimeError("odd judge")
 
-        def planned(request: ChatRequest) -> Any:
+        def prepared(request: ChatRequest) -> Any:
             made = plan(request)
             return replace(made, task=replace(made.task, judge=broken)) if request.identity == "bad" else made
 
-        monkeypatch.setattr(chat._planner, "plan", planned)
+        monkeypatch.setattr(chat._preparer, "prepare", prepared)
         found: dict[str, queue.Queue[Event]] = {name: queue.Queue() for name in ("a", "bad", "b")}
         for name, events in found.items():
             chat.submit(wanted(name, schema=NOTE), events.put)
@@ -259,7 +259,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
                 raise RuntimeError("out of memory" if len(runs) > 2 else "a device failed")
             return step(runs)
 
-        poison = chat._planner.plan(wanted("poison", "poison")).task.prompt
+        poison = chat._preparer.prepare(wanted("poison", "poison")).task.prompt
         monkeypatch.setattr(denoiser_of(chat), "_launch", failing)
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(5)]
         for at, request in enumerate([*requests, wanted("poison", "poison")]):
@@ -347,15 +347,15 @@ def test_a_causal_model_reads_a_record_out_of_a_document_and_writes_any_other_on
     text, asks = "No. R-77 the name", {"schema": NOTE, "extract": True, "guesses": True, "max_tokens": None}
     with serving(causal) as chat:
         (filled,) = LanguageEngine(causal).fill([Request("", NOTE.form, text_passage(text))])
-        plan, planned = chat._planner.plan, list[str]()
-        monkeypatch.setattr(chat._planner, "plan", lambda asked: planned.append(asked.identity) or plan(asked))
+        plan, prepared = chat._preparer.prepare, list[str]()
+        monkeypatch.setattr(chat._preparer, "prepare", lambda asked: prepared.append(asked.identity) or plan(asked))
         states, read = asked(chat, wanted("read", text, states=True, **asks))
         assert isinstance(filled, Filled) and isinstance(read, Done) and read.text == filled.record
         assert states[-1].text == read.text and all(accepts(NOTE, state.text) for state in states)
-        assert read.confidence.keys() == filled.leaves.keys() and not planned
+        assert read.confidence.keys() == filled.leaves.keys() and not prepared
         cut = done(chat, wanted("cut", text, **asks | {"max_tokens": 3}))
         assert cut.finish_reason == "length" and read.text.startswith(cut.text)
-        assert accepts(NOTE, done(chat, wanted("write", text, schema=NOTE)).text) and planned == ["write"]
+        assert accepts(NOTE, done(chat, wanted("write", text, schema=NOTE)).text) and prepared == ["write"]
 
 
 def test_an_extraction_refuses_what_a_document_cannot_answer(chat: LanguageChat) -> None:

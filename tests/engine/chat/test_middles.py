@@ -16,7 +16,7 @@ from tests.support.tiny_checkpoint import add_special, write_checkpoint
 
 from cinnabar.engine.chat.answer_kinds import FencedText, InfillText
 from cinnabar.engine.chat.language_chat import LanguageChat
-from cinnabar.engine.chat.planning import MIDDLE, RequestPlanner
+from cinnabar.engine.chat.prepared_chats import MIDDLE, ChatPreparer
 from cinnabar.engine.chat.requests import ChatRequest, Done, gap_between, next_edit
 from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
@@ -71,7 +71,7 @@ def likelier(model: LanguageModel, token: int, than: int) -> Iterator[None]:
 
 
 def test_the_prompt_is_the_texts_between_the_marks_and_nothing_else(model: LanguageModel) -> None:
-    plan, own = RequestPlanner(model).plan(middle()), model.tokenizer
+    plan, own = ChatPreparer(model).prepare(middle()), model.tokenizer
     prefix, hole, suffix = (own.added[text].id for text in MARKS[:3])
     assert [*plan.task.prompt] == [prefix, *own.encode(BEFORE), suffix, *own.encode(BEHIND), hole]
     assert isinstance(plan.answer, InfillText)
@@ -88,7 +88,7 @@ def test_usage_counts_the_prompt_with_its_marks_and_what_was_written(chat: Langu
 def test_a_middle_ends_where_a_mark_or_the_end_is_the_likeliest_token(model: LanguageModel) -> None:
     with serving(model) as chat:
         longer = done(chat, middle(max_tokens=40))
-        (decoded,) = denoiser_of(chat).decode([RequestPlanner(model).plan(middle(max_tokens=40)).task])
+        (decoded,) = denoiser_of(chat).decode([ChatPreparer(model).prepare(middle(max_tokens=40)).task])
         assert isinstance(decoded, Decoded)
         assert longer.usage.completion_tokens > 1
 
@@ -104,7 +104,7 @@ def test_a_middle_ends_where_a_mark_or_the_end_is_the_likeliest_token(model: Lan
 
 
 def test_a_token_without_text_that_ends_nothing_is_never_written(model: LanguageModel) -> None:
-    plan = RequestPlanner(model).plan(middle(max_tokens=9))
+    plan = ChatPreparer(model).prepare(middle(max_tokens=9))
     graph, added = plan.task.graph, model.tokenizer.added
     assert graph.token_class[added["<|im_start|>"].id] == -1
     assert {graph.token_class[added[mark].id] for mark in (*MARKS, "<|im_end|>")} == {graph.end_class}
@@ -112,7 +112,7 @@ def test_a_token_without_text_that_ends_nothing_is_never_written(model: Language
 
 def test_a_middle_without_a_bound_has_that_of_middles(model: LanguageModel) -> None:
     roomy = replace(model, decoder=model.decoder)
-    plan = RequestPlanner(roomy).plan(middle("a", "b", max_tokens=None))
+    plan = ChatPreparer(roomy).prepare(middle("a", "b", max_tokens=None))
     assert plan.task.budget == min(MIDDLE + 1, 512 - len(plan.task.prompt))
 
 
@@ -132,14 +132,14 @@ def test_a_middle_ends_before_a_stop(chat: LanguageChat) -> None:
 
 
 def test_a_middle_ends_where_it_meets_the_text_behind(chat: LanguageChat, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cinnabar.engine.chat import planning
+    from cinnabar.engine.chat import prepared_chats
     from cinnabar.engine.chat.meeting import Meeting
 
     whole = done(chat, middle(max_tokens=40))
     at = len(whole.text.encode()) // 2
     lines = whole.text.encode()[at : at + 6]
     # What random weights write depends on the prompt, so the text behind is taken to be another one.
-    monkeypatch.setattr(planning, "meeting_of", lambda *_: Meeting(lines))
+    monkeypatch.setattr(prepared_chats, "meeting_of", lambda *_: Meeting(lines))
     states, cut = asked(chat, middle(max_tokens=40, states=True))
     assert isinstance(cut, Done) and cut.finish_reason == "stop"
     assert cut.text.encode() == whole.text.encode()[: whole.text.encode().index(lines)]
@@ -165,7 +165,7 @@ def test_texts_longer_than_the_window_are_refused_with_their_parameter(chat: Lan
 
 def test_an_edit_is_asked_in_words_and_takes_no_stop(chat: LanguageChat, model: LanguageModel) -> None:
     edit = replace(wanted(), messages=(), gap=next_edit(EDIT))
-    plan = RequestPlanner(model).plan(edit)
+    plan = ChatPreparer(model).prepare(edit)
     assert isinstance(plan.answer, FencedText) and model.tokenizer.added[MARKS[0]].id not in plan.task.prompt
     assert failed(chat, replace(edit, stop=("a",))).param == "stop"
 
@@ -174,7 +174,7 @@ def test_a_model_without_marks_is_asked_for_a_middle_in_words(tmp_path: Path) ->
     folder = write_checkpoint(tmp_path, window=512, block=8)
     add_special(folder, *MARKS[:2])
     plain = load_language_model(folder, "cpu", "float32")
-    plan = RequestPlanner(plain).plan(middle())
+    plan = ChatPreparer(plain).prepare(middle())
     task, text = gap_between(BEFORE, BEHIND).prompt
     assert [*plan.task.prompt] == plain.chat.render([{"role": "user", "content": (task, "\n\n" + text)}])
     assert isinstance(plan.answer, FencedText)

@@ -12,7 +12,7 @@ from tests.support.remote_forms import form_of, request
 
 from cinnabar.engine.language.answer import read_written
 from cinnabar.engine.language.decoded import Decoded
-from cinnabar.engine.language.planning import Remaining
+from cinnabar.engine.language.remaining_form import Remaining
 from cinnabar.engine.request import Filled, Request
 from cinnabar.errors import EngineFailure
 

@@ -22,7 +22,7 @@ from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.drafts import Drafter, draft_source
 from cinnabar.engine.language.forced import ForcedText, TokenTexts
-from cinnabar.engine.language.planning import Plan, Planner
+from cinnabar.engine.language.prepared_requests import PreparedRequest, RequestPreparer
 from cinnabar.engine.language.record_graph import RecordGraph
 from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.models.language.attention import PagedAttention
@@ -189,9 +189,9 @@ def test_a_plan_of_a_causal_model_has_the_lines_of_its_document(tmp_path: Path) 
     for noise in ("mask", "none"):
         traits = replace(CAUSAL, window=4096) if noise == "none" else model.traits
         model.decoder.traits = traits
-        (plan,) = Planner(model).plans([request(form, "Ann\nLee", {})])
-        assert isinstance(plan, Plan) and plan.task is not None
-        assert plan.task.source == (b"\nAnn\nLee" if noise == "none" else b"")
+        (prepared,) = RequestPreparer(model).prepare([request(form, "Ann\nLee", {})])
+        assert isinstance(prepared, PreparedRequest) and prepared.task is not None
+        assert prepared.task.source == (b"\nAnn\nLee" if noise == "none" else b"")
 
 
 def test_scores_that_are_no_numbers_within_a_draft_fail_their_task_alone() -> None:

@@ -15,7 +15,7 @@ from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.fill.engine import FormState
 from cinnabar.engine.language.engine import LanguageEngine
-from cinnabar.engine.language.planning import Plan, Planner
+from cinnabar.engine.language.prepared_requests import PreparedRequest, RequestPreparer
 from cinnabar.engine.models.language.language_model import LanguageModel, load_language_model
 from cinnabar.engine.models.reader.calibration import Calibration, Scale
 from cinnabar.engine.request import Failed, Filled, Request
@@ -55,10 +55,10 @@ def asked(name: str, text: str = TEXT, form: Form = FORM, **known: str | None) -
     return Request(name, one.form, one.passage, one.known)
 
 
-def prompt_of(planner: Planner, one: Request) -> list[int]:
-    (plan,) = planner.plans([one])
-    assert isinstance(plan, Plan) and plan.task is not None
-    return [*plan.task.prompt]
+def prompt_of(preparer: RequestPreparer, one: Request) -> list[int]:
+    (prepared,) = preparer.prepare([one])
+    assert isinstance(prepared, PreparedRequest) and prepared.task is not None
+    return [*prepared.task.prompt]
 
 
 def whole(result: Any) -> Filled:
@@ -168,13 +168,13 @@ def test_a_document_is_measured_by_the_models_own_tokens(model: LanguageModel) -
 
 def test_requests_share_the_beginning_of_their_prompts_whatever_is_frozen(model: LanguageModel) -> None:
     def shared(*requests: Request) -> int:
-        plans = [plan for plan in Planner(model).plans(requests) if isinstance(plan, Plan)]
-        prompts = [plan.task.prompt for plan in plans if plan.task is not None]
+        ready = [one for one in RequestPreparer(model).prepare(requests) if isinstance(one, PreparedRequest)]
+        prompts = [prepared.task.prompt for prepared in ready if prepared.task is not None]
         assert len(prompts) == len(requests)
         return next(at for at, tokens in enumerate(zip(*prompts, strict=False)) if len({*tokens}) > 1)
 
     alone = shared(asked("a"), asked("b", "other text"))
-    prompt_tokens = model.tokenizer.decode(prompt_of(Planner(model), asked("a"))[:alone]).decode()
+    prompt_tokens = model.tokenizer.decode(prompt_of(RequestPreparer(model), asked("a"))[:alone]).decode()
     assert prompt_tokens.endswith("Document:\n") and "lines: list of" in prompt_tokens
     same = shared(asked("a", number='"X"'), asked("b", number='"Y"'))
     various = shared(asked("a", number='"X"'), asked("b", kind=None))

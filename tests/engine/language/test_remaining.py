@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.remote_forms import form_of, request
 
 from cinnabar.engine.asking.prompt import outline
-from cinnabar.engine.language.planning import Remaining
+from cinnabar.engine.language.remaining_form import Remaining
 from cinnabar.engine.request import Request
 from cinnabar.schemas.form.fitting import fit
 
@@ -47,7 +47,7 @@ def test_a_form_without_frozen_values_remains_itself() -> None:
     form = form_of(NOTE)
     part = Remaining(request(form, "text"))
     assert part.form is form
-    assert part.with_frozen({"name": "x"}) == {"name": "x"}
+    assert part.add_frozen({"name": "x"}) == {"name": "x"}
 
 
 def test_frozen_places_are_not_asked_and_come_back_in_their_places() -> None:
@@ -59,7 +59,7 @@ def test_frozen_places_are_not_asked_and_come_back_in_their_places() -> None:
         "  what: string",
         "  price: number",
     ]
-    record = part.with_frozen({"seller": {"city": "Ulm"}, "lines": []})
+    record = part.add_frozen({"seller": {"city": "Ulm"}, "lines": []})
     assert record == {"name": "Ada", "seller": {"city": "Ulm", "zip": "08"}, "lines": [], "tags": ["t"]}
 
 
@@ -68,7 +68,7 @@ def test_an_object_with_a_frozen_value_may_be_neither_null_nor_left_out() -> Non
     assert "seller: object" in told(part)
     absent = remaining({"/seller/zip": None})
     assert "seller: object or null, optional" in told(absent)
-    assert absent.with_frozen({"name": "x", "seller": None, "lines": []})["seller"] is None
+    assert absent.add_frozen({"name": "x", "seller": None, "lines": []})["seller"] is None
 
 
 def test_a_list_with_frozen_items_asks_for_the_rest_of_each_and_for_no_more() -> None:
@@ -79,12 +79,12 @@ def test_a_list_with_frozen_items_asks_for_the_rest_of_each_and_for_no_more() ->
     assert (lines.min_items, lines.max_items) == (2, 2)  # type: ignore[union-attr]
     asked = {"name": "x", "lines": [{"price": 1}, {"price": 2}, {"price": 3}]}
     rows = [{"what": "pears", "price": 1}, {"what": "figs", "price": 2}]
-    assert part.with_frozen(asked)["lines"] == rows
+    assert part.add_frozen(asked)["lines"] == rows
 
 
 def test_items_with_nothing_to_ask_keep_their_index() -> None:
     part = remaining({"/lines/0/what": '"pears"', "/lines/0/price": "1", "/lines/1/what": '"figs"'})
-    joined = part.with_frozen({"name": "x", "lines": [{}, {"price": 2}]})
+    joined = part.add_frozen({"name": "x", "lines": [{}, {"price": 2}]})
     assert joined["lines"] == [{"what": "pears", "price": 1}, {"what": "figs", "price": 2}]
 
 
@@ -98,23 +98,23 @@ def test_a_demanded_place_that_nobody_asks_for_has_its_smallest_value() -> None:
     form = form_of(NOTE)
     lines = next(array.index for array in form.arrays if array.path == "/lines")
     part = remaining({"/name": '"x"'}, frozenset({lines}))
-    assert part.with_frozen({"tags": []}) == {"name": "x", "lines": [], "tags": []}
+    assert part.add_frozen({"tags": []}) == {"name": "x", "lines": [], "tags": []}
     seller = {"type": "object", "properties": {"city": {"type": "string"}}}
     inner = form_of({"type": "object", "properties": {"seller": seller}, "required": ["seller"]})
-    assert Remaining(request(inner, "text", {"/seller/city": None})).with_frozen(None) == {"seller": {}}
+    assert Remaining(request(inner, "text", {"/seller/city": None})).add_frozen(None) == {"seller": {}}
 
 
 def test_the_frozen_branch_of_a_choice_comes_back() -> None:
     part = remaining({"/kind/what": '"x"', "/kind/price": "2"})
-    assert part.with_frozen({"name": "n", "lines": []})["kind"] == {"what": "x", "price": 2}
+    assert part.add_frozen({"name": "n", "lines": []})["kind"] == {"what": "x", "price": 2}
     assert not any(line.startswith("kind") for line in told(part))
 
 
 def test_nothing_remains_of_a_form_whose_values_are_all_frozen() -> None:
     form = form_of({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
     part = Remaining(request(form, "text", {"/a": '"x"'}))
-    assert part.form is None and part.with_frozen(None) == {"a": "x"}
-    assert fit(form, part.with_frozen(None)) == '{"a":"x"}'
+    assert part.form is None and part.add_frozen(None) == {"a": "x"}
+    assert fit(form, part.add_frozen(None)) == '{"a":"x"}'
 
 
 def test_what_is_asked_elsewhere_is_not_asked_and_has_its_smallest_value_if_it_is_demanded() -> None:
@@ -123,7 +123,7 @@ def test_what_is_asked_elsewhere_is_not_asked_and_has_its_smallest_value_if_it_i
     part = Remaining(Request("r", asked.form, asked.passage, asked.known, elsewhere=elsewhere))
     # What is known stays known.
     assert told(part) == ["seller: object or null, optional", "  zip: string, optional"]
-    assert part.with_frozen({"seller": {"zip": "1"}}) == {
+    assert part.add_frozen({"seller": {"zip": "1"}}) == {
         "name": "", "seller": {"city": "", "zip": "1"}, "lines": [], "tags": ["t"],
     }  # fmt: skip
-    assert part.with_frozen({"seller": None}) == {"name": "", "seller": None, "lines": [], "tags": ["t"]}
+    assert part.add_frozen({"seller": None}) == {"name": "", "seller": None, "lines": [], "tags": ["t"]}

@@ -21,7 +21,7 @@ from tests.support.told_progress import Told
 from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.language.planning import Plan, Planner
+from cinnabar.engine.language.prepared_requests import Plan, Planner
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes

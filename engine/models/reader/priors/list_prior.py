@@ -1,7 +1,7 @@
 """List prior: the items of a list of texts, dates or numbers begin at lines or commas behind the list's label.
 
 "Present: Anna, Ben", or a name on each line behind or below "Present:", with or without bullets: items begin at lines,
-or behind commas, of the labelled text (prior.py). It is a prior for the beginnings of items, as `table_prior.py` is
+or behind commas, of the labelled text (labels.py). It is a prior for the beginnings of items, as `table_prior.py` is
 for lists of objects.
 """
 

@@ -1,40 +1,23 @@
-"""Plans the decoding of requests: the prompt, the graph of what is left to fill, the budget, and the judge.
+"""The rest of a form without its frozen places, and the frozen values put back into its record.
 
 A language model writes a record from left to right, and every value costs it passes. So it is asked for the record of a
-smaller form without the frozen places; the frozen values stand in its prompt. Documents with the same open fields share
-one graph, whatever their frozen values are. Afterwards the frozen values join the answer, byte for byte.
+smaller form without the frozen places. Documents with the same open fields share one graph, whatever their frozen
+values are. Afterwards the frozen values join the answer, byte for byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line
-from cinnabar.engine.asking.prompt import messages
-from cinnabar.engine.fill.engine import failure_of
 from cinnabar.engine.fill.layout import slot_pointers
 from cinnabar.engine.fill.writing import minimal
-from cinnabar.engine.language.drafts import draft_source, is_drafted
-from cinnabar.engine.language.graph_cache import cached_graph
-from cinnabar.engine.language.sequences import Task
-from cinnabar.engine.language.settings import answer_budget
-from cinnabar.engine.language.stretches import paragraph_ends
-from cinnabar.engine.models.language.language_model import LanguageModel
-from cinnabar.engine.request import Failed, Request
-from cinnabar.errors import EngineFailure, TooLarge
+from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.strings import parse
-from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
-from cinnabar.schemas.form.instances import smallest_instance
-from cinnabar.schemas.form.record_language import one_line
-from cinnabar.schemas.judging.judge import Judge, Violation
-from cinnabar.schemas.kept_by_weight import kept_by_weight
 from cinnabar.schemas.pointers import above, escape, lies_within
 
-#: The tokens of the beginnings of prompts that are kept.
-_KEPT_TOKENS = 1 << 20
 #: Marks a property that is left out.
 LEFT_OUT = object()
 
@@ -59,7 +42,7 @@ class Remaining:
             root = self._node(request.form.root, "")
             self.form = None if root is None else replace(request.form, root=root, judge=None, instance="")
 
-    def with_frozen(self, value: Any) -> Any:
+    def add_frozen(self, value: Any) -> Any:
         """Returns the record of this value of the remaining form, parsed, with the frozen values.
 
         A demanded place that nobody asks for, such as a list with no frozen item, has its smallest value.
@@ -166,116 +149,3 @@ class Remaining:
             if known == set(slot_pointers(branch, pointer)):
                 return self._join(branch, LEFT_OUT, pointer)
         return LEFT_OUT
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A request, what is left to fill of its form, and the task to decode; None if nothing is left."""
-
-    request: Request
-    remaining: Remaining
-    task: Task | None
-
-
-class Planner:
-    """Plans requests for one language model, which is shown examples. Raises UsageError if none of a form fits."""
-
-    def __init__(self, model: LanguageModel, examples: Examples | None = None) -> None:
-        self._model = model
-        self._few_shot = FewShot(examples, model.traits.window, lambda text: len(model.tokenizer.encode(text)))
-        self._beginning = kept_by_weight(_KEPT_TOKENS, len)(self._rendered_beginning)
-
-    def prompt_tokens(self, form: Form) -> int:
-        """Returns the most tokens of a prompt for a form without a document.
-
-        Raises ModelError if the chat template refuses examples.
-        """
-        shown = len(self._beginning(form, form, self._few_shot.nearest(form, "")))
-        return max(shown, len(self._beginning(form, form, ())) + self._few_shot.most(form))
-
-    def plans(self, requests: Sequence[Request]) -> list[Plan | Failed]:
-        """Returns a plan for each request, or the failure of one that cannot be asked."""
-        return [self._plan(request) for request in requests]
-
-    def _rendered_beginning(self, whole: Form, form: Form, shown: tuple[Example, ...]) -> list[int]:
-        return self._model.chat.render(messages(form, {}, "", _example_texts(whole, form, shown)))
-
-    def _plan(self, request: Request) -> Plan | Failed:
-        try:
-            remaining = Remaining(request)
-            if remaining.form is None:
-                return Plan(request, remaining, None)
-            shown = self._few_shot.nearest(request.form, request.passage.text)
-            return Plan(request, remaining, self._task(request, remaining, shown))
-        except TooLarge as error:
-            return Failed(request.id, "schema_too_large", str(error))
-        except Exception as error:
-            return failure_of(request.id, error)
-
-    def _task(self, request: Request, remaining: Remaining, shown: Sequence[Example]) -> Task:
-        form, tokenizer = remaining.form, self._model.tokenizer
-        assert form is not None
-        graph = cached_graph(form, tokenizer)
-        examples = _example_texts(request.form, form, shown)
-        prompt = self._model.chat.render(messages(form, request.known, request.passage.text, examples))
-        window, least = self._model.traits.window, int(graph.distance[0])
-        if least < 0:
-            raise EngineFailure("tokenizer", "the tokens of the model spell no record of this schema")
-        room = window - len(prompt)
-        if room < least:
-            raise EngineFailure(
-                "too_long",
-                f"prompt and smallest answer take {len(prompt) + least} tokens, the model holds {window};"
-                " use a smaller context, or a smaller schema",
-            )
-        most = answer_budget(form, request.passage.text, lambda text: len(tokenizer.encode(text)))
-        return Task(
-            prompt=prompt,
-            graph=graph,
-            budget=min(room, least + most),
-            judge=lambda text: _is_accepted(request.form, remaining, text),
-            minimal=_minimal(request.form, remaining, form),
-            source=_draft_source(request, form) if is_drafted(self._model.decoder) else b"",
-            ends_of=None if any(slot.written for slot in form.slots) else paragraph_ends(request.passage.text),
-        )
-
-
-def _draft_source(request: Request, form: Form) -> bytes:
-    drafted = Example("", request.passage.draft)
-    return draft_source(record_line(drafted, request.form, form) if drafted.record else "", request.passage.text)
-
-
-def _example_texts(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:
-    """Returns the texts of examples, each with its record as far as the form asks for it."""
-    return [(example.text, record_line(example, whole, form)) for example in shown]
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """Judges a record of a remaining form together with the frozen values."""
-
-    judge: Judge
-    remaining: Remaining
-
-    def violation(self, value: Any) -> Violation | None:
-        """Returns the first rule that the whole record breaks."""
-        return self.judge.violation(self.remaining.with_frozen(value))
-
-
-def _is_accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
-    """Returns whether the schema accepts the record of this text with the frozen values, and can write its numbers."""
-    try:
-        return accept(form, remaining.with_frozen(parse(text.decode()))) is not None
-    except ValueError:
-        return False
-
-
-def _minimal(whole: Form, remaining: Remaining, form: Form) -> bytes:
-    """Returns a smallest text of the remaining form with which the schema accepts the whole record."""
-    if form is whole:
-        return one_line(whole.instance).encode()
-    assert whole.judge is not None
-    smallest = smallest_instance(form, _Whole(whole.judge, remaining))
-    if smallest is None:
-        raise EngineFailure("known", "no record that the schema allows has the known values")
-    return one_line(smallest).encode()

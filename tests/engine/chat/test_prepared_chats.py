@@ -12,7 +12,7 @@ from tests.support.chat_clients import NOTE, TOOLS, tiny, wanted
 from tests.support.tiny_checkpoint import HEADERS
 
 from cinnabar.engine.chat.answer_kinds import Call, CallOr, FreeText, RecordText
-from cinnabar.engine.chat.planning import RequestPlanner, chat_messages
+from cinnabar.engine.chat.prepared_chats import ChatPreparer, chat_messages
 from cinnabar.engine.chat.requests import ChatRequest, Message, RequestRefused, ToolCall
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.schemas import compile_schema
@@ -55,10 +55,10 @@ def test_the_fields_and_the_tools_are_told_behind_the_system_message() -> None:
 
 
 def test_the_kind_of_the_answer_follows_from_the_request(model: LanguageModel) -> None:
-    planner = RequestPlanner(model)
+    preparer = ChatPreparer(model)
 
     def kind(**settings: Any) -> Any:
-        return planner.plan(wanted(**settings)).answer
+        return preparer.prepare(wanted(**settings)).answer
 
     assert isinstance(kind(), FreeText) and isinstance(kind(schema=NOTE), RecordText)
     assert isinstance(kind(tools=TOOLS), CallOr) and isinstance(kind(tools=TOOLS, tool_choice="none"), FreeText)
@@ -68,8 +68,8 @@ def test_the_kind_of_the_answer_follows_from_the_request(model: LanguageModel) -
 
 
 def test_the_same_answers_share_one_graph(model: LanguageModel) -> None:
-    planner, found = RequestPlanner(model), list[Any]()
-    threads = [threading.Thread(target=lambda: found.append(planner.plan(wanted(schema=NOTE)))) for _ in range(4)]
+    preparer, found = ChatPreparer(model), list[Any]()
+    threads = [threading.Thread(target=lambda: found.append(preparer.prepare(wanted(schema=NOTE)))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -80,7 +80,7 @@ def test_the_same_answers_share_one_graph(model: LanguageModel) -> None:
 def test_another_template_is_used_as_it_is(tmp_path: Path) -> None:
     model = tiny(tmp_path, HEADERS)
     assert model.chat.has_system
-    RequestPlanner(model).plan(ChatRequest("r", TALK))
+    ChatPreparer(model).prepare(ChatRequest("r", TALK))
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ def test_another_template_is_used_as_it_is(tmp_path: Path) -> None:
 )
 def test_a_schema_that_cannot_be_enforced_is_refused(model: LanguageModel, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(RequestRefused, match=said) as caught:
-        RequestPlanner(model).plan(wanted(**settings))
+        ChatPreparer(model).prepare(wanted(**settings))
     assert caught.value.event.code == "invalid_schema" and caught.value.event.param in ("response_format", "tools")

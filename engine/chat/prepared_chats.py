@@ -1,6 +1,6 @@
-"""Plans a request of a chat: checks it, makes the prompt, and chooses the kind of its answer, the graph and the budget.
+"""Makes a request of a chat ready: checks it, makes the prompt, and chooses the kind of its answer, graph and budget.
 
-A plan is made beside the batch, in another thread: a graph of a large vocabulary takes part of a second.
+That is done beside the batch, in another thread: a graph of a large vocabulary takes part of a second.
 
 The client's own messages stay as they are. What the answer must look like is told behind the system message, in words:
 the constraint sees to it in any case, but a model that knows it writes better. A chat template may know neither tools
@@ -41,14 +41,14 @@ LEVELS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class RequestPlan:
+class PreparedChat:
     """A request as it is decoded: the kind of its answer, and its task with the budget of all that is written."""
 
     answer: AnswerKind
     task: Task
 
 
-class RequestPlanner:
+class ChatPreparer:
     """Plans requests for one language model, from several threads."""
 
     def __init__(self, model: LanguageModel) -> None:
@@ -56,8 +56,8 @@ class RequestPlanner:
         self._marks = middle_marks(model.tokenizer)
         self._graphs = KeptByWeight[tuple[str, ...], RecordGraph](GRAPH_BYTES, bytes_of)
 
-    def plan(self, request: ChatRequest) -> RequestPlan:
-        """Returns the plan of a request; raises RequestRefused if it cannot be answered."""
+    def prepare(self, request: ChatRequest) -> PreparedChat:
+        """Returns what is to decode for a request; raises RequestRefused if it cannot be answered."""
         self._check(request)
         kind = self._kind(request)
         settings = settings_for(self._model.traits, request.effort.name)
@@ -84,7 +84,7 @@ class RequestPlanner:
         task = Task(prompt, graph, most, kind.accepts, kind.minimal, settings, kind.ends)
         if isinstance(kind, FreeText | FencedText):
             task = replace(task, judge=None)
-        return RequestPlan(kind, task)
+        return PreparedChat(kind, task)
 
     def _check(self, request: ChatRequest) -> None:
         """Raises RequestRefused for whatever the model cannot do, or no model."""
