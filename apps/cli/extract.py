@@ -209,16 +209,18 @@ def _print_records(summary: Summary, sources: Sequence[SchemaSource], out: Path)
     # Cold start: DuckDB and PyArrow take .4 s.
     from cinnabar.extraction.store import manifest as manifests
     from cinnabar.extraction.store.reading import connect
-    from cinnabar.extraction.store.snapshot import view_of_version
+    from cinnabar.extraction.store.snapshot import records_as_table, view_of_version
 
     console = standard_output()
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
     # One connection for all of them: its views take as long as their queries.
     with connect(out, views=("records",)) as connection:
         previews = [_preview(source, connection) for source in sources]
-        flags = "SELECT flag, count(*) FROM (SELECT unnest(flags) AS flag FROM records WHERE list_contains(?, run_id))"
-        counts = dict(connection.execute(f"{flags} GROUP BY 1", [runs]).fetchall())
         committed = manifests.read_live(out)
+        # Not of the view, which says of each record whether it is the latest.
+        every = records_as_table(out.absolute(), committed)
+        flags = f"SELECT unnest(flags) AS flag FROM ({every}) WHERE list_contains(?, run_id)"
+        counts = dict(connection.execute(f"SELECT flag, count(*) FROM ({flags}) GROUP BY 1", [runs]).fetchall())
         views = [view_of_version(connection, committed, source.fingerprint) for source in sources]
     for source, (columns, records, more) in zip(sources, previews, strict=True):
         if records:
