@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -119,7 +118,6 @@ class Store(Closing):
         self.mutex = threading.RLock()
         self._trusting = trusting
         self._failed = ""
-        self._published = time.monotonic()
         self._later: threading.Timer | None = None
         self._shown: int | None = None
         self.rows = StoredRows(self.out)
@@ -335,16 +333,15 @@ class Store(Closing):
                 manifests.remove(self.out, entry)
 
     def publish_within(self, seconds: float) -> None:
-        """Publishes all commits within so many seconds, and no more often than that.
+        """Publishes all commits so many seconds from now, with those that come until then; at once if it failed before.
 
-        A timer publishes late commits, because the next batch may take long.
+        A timer does it, because the next batch may take long, and a short run ends before and publishes once.
         """
         with self.mutex:
-            left = self._published + seconds - time.monotonic()
-            if left <= 0:
+            if seconds <= 0 or (self._later is not None and self._later.finished.is_set()):
                 self.publish()
             elif self._later is None:
-                self._later = threading.Timer(left, self._publish_later)
+                self._later = threading.Timer(seconds, self._publish_later)
                 self._later.daemon = True
                 self._later.start()
 
@@ -366,9 +363,8 @@ class Store(Closing):
             with failures(f"{self.out}: could not merge batches"):
                 while group := batches_to_merge(self.commits()):
                     self.replace(partial(merge_batches, self.out, group))
-            self._stop_waiting()
             self._publish()
-            self._published = time.monotonic()
+            self._stop_waiting()
 
     def publish_if_stale(self) -> None:
         """Swaps in a new snapshot if the last one lacks commits or was made at another path."""

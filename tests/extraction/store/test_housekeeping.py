@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import duckdb
 import pytest
 from tests.support.store_fixtures import compact
@@ -11,6 +13,7 @@ from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.extraction.store.housekeeping import status
 from cinnabar.extraction.store.reading import query
+from cinnabar.extraction.store.snapshot import published_number
 from cinnabar.extraction.store.store import Store
 
 EVERYTHING = [
@@ -70,6 +73,20 @@ def test_commands_on_an_empty_folder_say_that_it_has_no_results(tmp_path):
     with pytest.raises(UsageError, match="no results"):
         status(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_commit_meets_the_error_of_a_snapshot_that_could_not_be_published(out, workload, monkeypatch):
+    monkeypatch.setattr("cinnabar.extraction.run.stored_run.PUBLISH_EVERY", 0.01)
+    with Store.open(out) as store:
+        run = workload.begin(store)
+        with monkeypatch.context() as failing:
+            failing.setattr("cinnabar.extraction.store.snapshot.define_views", Mock(side_effect=duckdb.IOException))
+            run.commit_batch([workload.written("a")])
+            store._later.join()
+            with pytest.raises(RunError, match="could not be built"):
+                run.commit_batch([workload.written("b")])
+        run.commit_batch([workload.written("c")])
+        assert published_number(out) == max(entry.number for entry in store.commits())
 
 
 def test_a_commit_is_published_soon_without_a_further_batch(out, workload, monkeypatch):
