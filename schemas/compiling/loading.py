@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +88,8 @@ def stored_schema(name: str, schema: Any, fingerprint: str) -> SchemaSource:
 
 def _load_named(spec: str) -> SchemaSource:
     if spec in LIBRARY:
-        return _model(spec, LIBRARY[spec], keep_name=True)
+        source = _of_library(spec)
+        return replace(source, schema=copy.deepcopy(source.schema))  # the caller may change it
     path = Path(spec)
     if _is(path, Path.is_file):
         return _file(path)
@@ -188,6 +191,11 @@ def _import_schema(spec: str, module: str, name: str) -> SchemaSource:
     if isinstance(named, str):
         raise SchemaError(f"expected a Pydantic class or a dict at {spec}, got str")
     return load_schema(named)
+
+
+@cache
+def _of_library(name: str) -> SchemaSource:
+    return _model(name, LIBRARY[name], keep_name=True)
 
 
 def _model(name: str, model: type[BaseModel], keep_name: bool = False) -> SchemaSource:

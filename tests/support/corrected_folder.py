@@ -11,7 +11,6 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -22,7 +21,7 @@ from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.run.stored_run import Run, Summary
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
-from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas import CompiledSchema, compile_schema, load_schema
 
 SCHEMA: dict[str, Any] = {
     "title": "bill",
@@ -90,7 +89,7 @@ def outcome_of(path: str, engine: str, value: dict[str, Any] | None = None, **mo
     value = value_of(path, engine) if value is None else value
     lines = value.get("lines", [])
     rows = {f"/lines/{number}": 0.7 for number in range(len(lines))}
-    compiled = compile_schema(more.pop("schema", SCHEMA))
+    compiled = _compiled(more.pop("schema", SCHEMA))
     text = compiled.canonical(value) if more.get("code") != "invalid" else json.dumps(value)
     record = Record.of(text, leaves_of(value), (), rows, {"/lines": 0.8})
     digest = digest_of(path)
@@ -99,11 +98,16 @@ def outcome_of(path: str, engine: str, value: dict[str, Any] | None = None, **mo
     return Outcome(path, status, digest=digest, document=document, record=record, **more)
 
 
-@cache
-def _first_run() -> tuple[TemporaryDirectory[str], Summary]:
-    """A folder with the results of a run that nobody adapted, and what the run returned."""
-    kept = TemporaryDirectory()
-    return kept, _run(Path(kept.name) / "out", "e1", SCHEMA, None, DOCUMENTS, None, {})
+#: The first runs of folders that were done before, by what they were given: a folder, and what the run returned.
+_FIRST_RUNS: dict[str, tuple[TemporaryDirectory[str], Summary]] = {}
+_COMPILED: dict[str, CompiledSchema] = {}
+
+
+def _compiled(schema: dict[str, Any]) -> CompiledSchema:
+    text = json.dumps(schema)
+    if text not in _COMPILED:
+        _COMPILED[text] = compile_schema(schema)
+    return _COMPILED[text]
 
 
 def run(
@@ -115,13 +119,17 @@ def run(
     between: Callable[[], None] | None = None,
     **arguments: Any,
 ) -> Summary:
-    """Does a run of an engine, like an extraction; the first of a folder is a copy of one done before."""
-    usual = engine == "e1" and schema is SCHEMA and outcomes is None and paths is DOCUMENTS and between is None
-    if usual and not arguments and not Path(out).exists():
-        kept, summary = _first_run()
-        shutil.copytree(Path(kept.name) / "out", out)
-        return summary
-    return _run(out, engine, schema, outcomes, paths, between, arguments)
+    """Does a run of an engine, like an extraction; the first of a folder is a copy of an equal one done before."""
+    if between is not None or Path(out).exists():
+        return _run(out, engine, schema, outcomes, paths, between, arguments)
+    key = repr((engine, schema, outcomes, paths, arguments))
+    if key not in _FIRST_RUNS:
+        kept = TemporaryDirectory()
+        done = _run(Path(kept.name) / "out", engine, schema, outcomes, paths, None, arguments)
+        _FIRST_RUNS[key] = kept, done
+    kept, summary = _FIRST_RUNS[key]
+    shutil.copytree(Path(kept.name) / "out", out)
+    return summary
 
 
 def _run(
@@ -135,7 +143,7 @@ def _run(
 ) -> Summary:
     source = load_schema(schema)
     with Store.open(out) as store:
-        begun = Run(store, source, compile_schema(source.schema), engine, {"effort": "low"} | arguments, inputs=paths)
+        begun = Run(store, source, _compiled(source.schema), engine, {"effort": "low"} | arguments, inputs=paths)
         if between is not None:
             between()
         if outcomes is None:

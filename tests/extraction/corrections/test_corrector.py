@@ -130,7 +130,8 @@ def test_only_what_a_person_changed_is_theirs(out, change, sources, human):
     # The corrected list is kept by another engine, and nobody has looked at the document from end to end.
     run(out, "another", paths=("a.txt",))
     assert {row[0] for row in fields(out, "origin = 'human'")} == human
-    assert corrected_set(out, "bill").labelled.truths == () and corrected_set(out, "bill").partly == 1
+    taught = corrected_set(out, "bill")
+    assert taught.labelled.truths == () and taught.partly == 1
     Corrector(out).undo(A, "bill", None, "eva")
     assert fields(out, "origin = 'human'") == [] and verify(out).problems == []
 
