@@ -27,7 +27,7 @@ from bench.reporting import machine, table
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filler
 from cinnabar.extraction.filling.pipeline import run_batch
-from cinnabar.extraction.filling.planned_models import reader_of, sources_of
+from cinnabar.extraction.filling.run_models import reader_of, sources_of
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of, prediction_of, score_set
 from cinnabar.extraction.learning.pairing import LeafPair, is_same, pair_items
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error

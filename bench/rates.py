@@ -24,7 +24,7 @@ from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Filled, Passage, Request
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas import compile_schema
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from bench.reporting import table
 from cinnabar.extraction.documents.ingest.dispatch import parse
 from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
-from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.run_models import sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas import compile_schema, load_schema
 

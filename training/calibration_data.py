@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.merge.merging import merge
 from cinnabar.extraction.filling.overlay.facts import Facts, facts_of
 from cinnabar.extraction.filling.overlay.given import told
-from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.passages import chunks_for, passage_of
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema

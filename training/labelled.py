@@ -9,7 +9,7 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.learning.labelled_passages import Labelled, labelled_passages
 from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, load_set, read_set
 from cinnabar.schemas import compile_schema

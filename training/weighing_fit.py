@@ -29,7 +29,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.merge.merging import merge, prefer_confident_record
 from cinnabar.extraction.filling.merge.weighing import leaf_signs, weighed
 from cinnabar.extraction.filling.model_sources import model_source
-from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.passages import chunks_for, passage_of
 from cinnabar.extraction.learning.evaluation import leaves_of, score_set, summarise
 from cinnabar.extraction.learning.pairing import is_right
 from cinnabar.extraction.learning.scoring import area_under_curve, calibration_error, coverage

@@ -20,7 +20,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.checks.validation import RecordViolation
-from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.run_models import sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batch.prompt_examples import prompt_examples

@@ -24,8 +24,8 @@ from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.validation import Validator
-from cinnabar.extraction.filling.planned_models import sources_of
 from cinnabar.extraction.filling.progress import OutcomeTally
+from cinnabar.extraction.filling.run_models import sources_of
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device, RunPlan
 from cinnabar.extraction.run.backfill.backfill import begin_backfill

@@ -10,7 +10,7 @@ import typer
 
 from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.notices import print_notice
-from cinnabar.extraction.filling.planned_models import largest_model
+from cinnabar.extraction.filling.run_models import largest_model
 from cinnabar.extraction.review.drafting.draft import DRAFTED, make_project, parsed_documents
 from cinnabar.wording import harmless
 

@@ -18,7 +18,7 @@ from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import OutOption, StoredDocument
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.journal import unread_corrections
-from cinnabar.extraction.filling.planning import matched_columns
+from cinnabar.extraction.filling.table_columns import matched_columns
 from cinnabar.extraction.store.reading import Shown, as_objects
 from cinnabar.extraction.store.reading import query as ask
 from cinnabar.extraction.store.reading import show as find

@@ -21,7 +21,7 @@ from cinnabar.apps.server.settings import ServerSettings, start_log
 from cinnabar.engine.asking.few_shot import Examples, join_examples
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import LanguageSource, Source
-from cinnabar.extraction.filling.planned_models import chosen_note, sources_of
+from cinnabar.extraction.filling.run_models import chosen_note, sources_of
 from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.batch.improved_models import kept_model, model_for

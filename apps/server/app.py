@@ -39,8 +39,8 @@ from cinnabar.extraction.filling.model_sources import (
     RemoteSource,
     Source,
 )
-from cinnabar.extraction.filling.planned_models import Escalation
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.filling.time_estimate import usual_seconds
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.schemas import SchemaSource, compile_schema, load_schema

@@ -11,7 +11,7 @@ from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.filling.stages import MergedRecord
 from cinnabar.extraction.filling.tiers import Tier, escalate
 

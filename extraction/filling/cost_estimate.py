@@ -17,7 +17,7 @@ from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.overlay.facts import facts_of
 from cinnabar.extraction.filling.overlay.given import told
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
 

@@ -21,7 +21,7 @@ from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text
 from cinnabar.extraction.filling.merge.merging import merge
 from cinnabar.extraction.filling.overlay.facts import REFUSED, Facts, demanded_refusals, facts_of
 from cinnabar.extraction.filling.overlay.given import Given, gather, given_by, told
-from cinnabar.extraction.filling.planning import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.filling.passages import chunks_for, passage_of, tokens_of
 from cinnabar.extraction.filling.recording import ALONE, record_of
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
 from cinnabar.extraction.filling.stages import DOUBTED, LAST, READ, STORED, MergedRecord, go_through

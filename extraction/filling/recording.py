@@ -12,8 +12,9 @@ from cinnabar.extraction.filling.evidence.doubts import ambiguities, notes_of
 from cinnabar.extraction.filling.evidence.evidence import chance_of_reading, evidence_of, page_of
 from cinnabar.extraction.filling.overlay.facts import NO_FACTS, REFUSED, Facts
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
-from cinnabar.extraction.filling.planning import TableColumns, locale_of
+from cinnabar.extraction.filling.passages import locale_of
 from cinnabar.extraction.filling.surroundings.notes import INSTRUCTIONS, STRUCK, notes_in
+from cinnabar.extraction.filling.table_columns import TableColumns
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.form.form import Form
 

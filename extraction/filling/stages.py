@@ -10,7 +10,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.merge.list_evidence import with_doubted_sums, without_sum_rows
 from cinnabar.extraction.filling.overlay.given import Given, constants_of, gather, given_by, put
 from cinnabar.extraction.filling.overlay.marks import boxes_of
-from cinnabar.extraction.filling.planning import locale_of
+from cinnabar.extraction.filling.passages import locale_of
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import lies_within

@@ -31,7 +31,7 @@ from cinnabar.extraction.filling.merge.merging import merge, prefer_confident_re
 from cinnabar.extraction.filling.merge.weighing import weighed
 from cinnabar.extraction.filling.overlay.given import Given, Told, put, told
 from cinnabar.extraction.filling.overlay.sure_values import is_unsure, sure_values
-from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.passages import chunks_for, passage_of
 from cinnabar.extraction.filling.stages import RAISED, MergedRecord, go_through
 from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
 from cinnabar.schemas.form.form import Form

@@ -34,8 +34,8 @@ from cinnabar.engine.training.trainer import TrainingConfig, train
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.checks.validation import Validator
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.filling.pipeline import Job
-from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.filling.routing.examples import load_examples, save_examples
 from cinnabar.extraction.filling.routing.vectors import examples_of
 from cinnabar.extraction.learning.corrected_set import CorrectedSet
@@ -109,7 +109,7 @@ class Improvement:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingPlan:
+class TrainingSchedule:
     """The folds of the cross-validation, the steps of each training, and the seconds to read all documents once."""
 
     folds: int
@@ -117,15 +117,15 @@ class TrainingPlan:
     reading: float = 0.0
 
 
-def plan_for(documents: int, seconds: float, pace: float) -> TrainingPlan:
-    """Returns the plan of trainings that together take these seconds, at `pace` seconds a step.
+def schedule_for(documents: int, seconds: float, pace: float) -> TrainingSchedule:
+    """Returns the schedule of trainings that together take these seconds, at `pace` seconds a step.
 
     The model that is offered counts more than the precision of its measure: with little time there are fewer folds
     first, and fewer steps then.
     """
     wanted = steps_for(documents)
     folds = next((folds for folds in FOLDS if (folds + 1) * wanted * pace <= seconds), FOLDS[-1])
-    return TrainingPlan(folds, min(wanted, max(LEAST_STEPS, int(seconds / (folds + 1) / pace))))
+    return TrainingSchedule(folds, min(wanted, max(LEAST_STEPS, int(seconds / (folds + 1) / pace))))
 
 
 def steps_for(documents: int) -> int:
@@ -175,7 +175,7 @@ class Improver:
         self.truths = {line["file"]: line["truth"] for line in corrected.labelled.truths}
         self.files = sorted(self.truths, key=lambda file: hashlib.sha256(f"0:{file}".encode()).digest())
         self.asked, self.minutes = steps, minutes
-        self.plan = TrainingPlan(FOLDS[0], steps or steps_for(len(self.files)))
+        self.schedule = TrainingSchedule(FOLDS[0], steps or steps_for(len(self.files)))
         self.begun = time.monotonic() if begun is None else begun
         self.deadline = math.inf if steps is not None else self.begun + 60 * minutes
         self.folder = models_of(out, corrected.labelled.name) / _WORKING / self._key()
@@ -197,11 +197,11 @@ class Improver:
         before = self._kept("before", lambda: self._predictions(*load_network(model_folder(BASE)), self.files))
         self.f1 = self._score(before)["f1"]
         reading = time.monotonic() - clock
-        self.plan = TrainingPlan(**self._kept("plan", lambda: asdict(self._plan(reading))))
+        self.schedule = TrainingSchedule(**self._kept("plan", lambda: asdict(self._measured_schedule(reading))))
         self.passed = 0.5
         after: dict[str, dict[str, Any]] = {}
-        for fold in range(self.plan.folds):
-            held = self.files[fold :: self.plan.folds]
+        for fold in range(self.schedule.folds):
+            held = self.files[fold :: self.schedule.folds]
             after |= self._kept(f"fold-{fold}", partial(self._fold, fold, held))
             shutil.rmtree(self.folder / f"fold-{fold}", ignore_errors=True)
             self.passed += 1
@@ -237,24 +237,24 @@ class Improver:
         rest = [file for file in self.files if file not in set(held)]
         return self._predictions(*self._train(f"fold-{fold}", rest), held)
 
-    def _plan(self, reading: float) -> TrainingPlan:
+    def _measured_schedule(self, reading: float) -> TrainingSchedule:
         """Returns the folds and the steps for the minutes, if all documents are read in `reading` seconds."""
         if self.asked is not None:
-            return replace(self.plan, reading=reading)
+            return replace(self.schedule, reading=reading)
         begun = time.monotonic()
         self._train("pace", self.files, _PACE)
         pace = (time.monotonic() - begun) / _PACE
         shutil.rmtree(self.folder / "pace", ignore_errors=True)
-        return replace(plan_for(len(self.files), self.deadline - time.monotonic() - reading, pace), reading=reading)
+        return replace(schedule_for(len(self.files), self.deadline - time.monotonic() - reading, pace), reading=reading)
 
     def _share(self) -> float:
         """Returns the seconds that the next training may take: an equal part of those left for trainings.
 
         The clock of the machine counts, and not this process's own work: a person waits for it, also beside other work.
         """
-        folds = self.plan.folds
+        folds = self.schedule.folds
         trained = int(self.passed)
-        reading = self.plan.reading * (folds - trained) / folds
+        reading = self.schedule.reading * (folds - trained) / folds
         return max(1e-3, self.deadline - time.monotonic() - reading) / (folds + 1 - trained)
 
     def _kept(self, name: str, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -269,11 +269,11 @@ class Improver:
 
     def _train(self, name: str, files: Sequence[str], steps: int | None = None) -> tuple[Network, WordPieces]:
         """Returns the base after training on these documents."""
-        most = steps or self.plan.steps
+        most = steps or self.schedule.steps
         network, wordpieces = load_network(model_folder(BASE))
         documents = [self._labelled_document(file) for file in files]
         source = TrainingSource(name, 1.0, labelled_passages(documents, self.compiled.form, wordpieces))
-        # The pace is measured before a plan is there.
+        # The pace is measured before a schedule is there.
         most_seconds = self._share() if steps is None else math.inf
         config = TrainingConfig(
             encoder_rate=1e-4, decoder_rate=3e-4, new_rate=1e-3, warmup=0.05, decay=0.5, sources=1, each=6, budget=4096,
@@ -334,7 +334,7 @@ class Improver:
     def _tell(self, stage: str, share: float, f1: float | None = None) -> None:
         self.f1 = f1 if f1 is not None else self.f1
         # Each fold takes as long as its training; all documents are read once before, and once more by the folds.
-        done = min(1.0, (self.passed + share) / (self.plan.folds + 1.5))
+        done = min(1.0, (self.passed + share) / (self.schedule.folds + 1.5))
         seconds = time.monotonic() - self.begun
         left = None if math.isinf(self.deadline) else round(max(0.0, self.deadline - time.monotonic()), 1)
         self.report(Stage(stage, round(done, 3), round(seconds, 1), self.f1, left))

@@ -30,7 +30,7 @@ from cinnabar.extraction.documents.ingest.page_drawing import PDF
 from cinnabar.extraction.documents.ingest.page_pictures import page_pictures
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.schemas.kept_by_weight import KeptByWeight
 

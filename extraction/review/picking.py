@@ -15,7 +15,8 @@ from cinnabar.engine.readings.readings import ReadValue, is_amount, readings, su
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.changes import Action, Change
 from cinnabar.extraction.documents.content.document import Document, Span
-from cinnabar.extraction.filling.planning import TableColumns, locale_of
+from cinnabar.extraction.filling.passages import locale_of
+from cinnabar.extraction.filling.table_columns import TableColumns
 from cinnabar.extraction.store.records import Record
 from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.pointers import escape

@@ -18,7 +18,7 @@ from cinnabar.extraction.corrections import Action, Change, Correction, Correcto
 from cinnabar.extraction.corrections.changes import EXCLUDING
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
-from cinnabar.extraction.filling.planning import locale_of
+from cinnabar.extraction.filling.passages import locale_of
 from cinnabar.extraction.review.contents import (
     Contents,
     UnshownDocument,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from cinnabar.extraction.filling.planning import matched_columns
+from cinnabar.extraction.filling.table_columns import matched_columns
 from cinnabar.extraction.plan.outcomes import REASONS, Reason
 from cinnabar.extraction.review.forms import title_at
 from cinnabar.extraction.store.records import LeafRow, Record

@@ -24,7 +24,7 @@ from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.evidence.evidence import evidence_of, page_of
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.store.files import write_whole
 from cinnabar.extraction.store.reading import distinct
 

@@ -19,8 +19,8 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.cost_estimate import estimate_cost
 from cinnabar.extraction.filling.model_sources import RemoteSource, Source
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
-from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import BatchedRun

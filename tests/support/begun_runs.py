@@ -7,9 +7,9 @@ from pathlib import Path
 
 from cinnabar.extraction.documents.inputs import Location
 from cinnabar.extraction.filling.model_sources import Source
-from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.filling.routing.routing import Routing
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.run.backfill.backfill import Backfill, begin_backfill
 from cinnabar.extraction.run.batch.assignment import Assignment

@@ -8,7 +8,7 @@ from typing import Any
 
 from cinnabar.engine.request import Filled, Leaf, Origin
 from cinnabar.extraction.documents.ingest.dispatch import parse
-from cinnabar.extraction.filling.planning import locale_of
+from cinnabar.extraction.filling.passages import locale_of
 from cinnabar.extraction.filling.surroundings.surroundings import read_surroundings
 from cinnabar.schemas.compiling.compile import compile_schema
 

@@ -21,7 +21,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.filling.routing.router import Router
 from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.schemas import compile_schema, load_schema

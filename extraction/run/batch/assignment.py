@@ -13,8 +13,8 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.model_sources import LanguageSource, RemoteSource, Source, filler_part
-from cinnabar.extraction.filling.planned_models import Escalation, chosen_note, reader_of, sources_of
 from cinnabar.extraction.filling.routing.routing import RoutedJobs, Routing, routing_of
+from cinnabar.extraction.filling.run_models import Escalation, chosen_note, reader_of, sources_of
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions, RunPlan
 from cinnabar.extraction.run.batch.improved_models import model_for
 from cinnabar.extraction.run.batch.prompt_examples import PromptExamples, prompt_examples

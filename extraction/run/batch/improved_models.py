@@ -10,7 +10,7 @@ from typing import Any
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import AUTO, READER
-from cinnabar.extraction.filling.planned_models import serves_here
+from cinnabar.extraction.filling.run_models import serves_here
 from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.path_safety import check_links

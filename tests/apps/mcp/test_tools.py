@@ -22,7 +22,7 @@ from cinnabar.apps.server.app import Assembled, assemble
 from cinnabar.apps.server.documents import FileReading
 from cinnabar.apps.server.settings import ServerSettings
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.run_models import sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.schemas import load_schema
 

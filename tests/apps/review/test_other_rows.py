@@ -14,7 +14,7 @@ from tests.support.review_server import review_of
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.model import Row
 from cinnabar.extraction.filling.model_sources import ModelSource
-from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.review.review import AskedChange, Review
 from cinnabar.extraction.run.extract import extract

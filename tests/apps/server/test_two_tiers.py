@@ -20,7 +20,7 @@ from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.filling.model_sources import model_source
-from cinnabar.extraction.filling.planned_models import Escalation, chosen_note, sources_of
+from cinnabar.extraction.filling.run_models import Escalation, chosen_note, sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.store.spelling import begin_with
 from cinnabar.schemas import compile_schema

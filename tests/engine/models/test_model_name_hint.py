@@ -8,7 +8,7 @@ import pytest
 
 from cinnabar.apps.cli.main import run
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.run_models import sources_of
 from cinnabar.extraction.plan.run_options import RunPlan
 
 

@@ -14,7 +14,7 @@ from tests.support.tiny_network import tiny_model
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.chunking import chunks, overlap_of
 from cinnabar.extraction.documents.content.document import Document, Part, Words
-from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.passages import chunks_for, passage_of
 from cinnabar.extraction.plan.limits import LEAST_LIMIT
 
 MODEL = tiny_model()

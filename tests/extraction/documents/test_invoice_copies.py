@@ -11,7 +11,7 @@ from tests.extraction.documents.web.test_invoice import CII
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.invoice_copies import copies_in, prints
-from cinnabar.extraction.filling.planning import stretches_of
+from cinnabar.extraction.filling.passages import stretches_of
 
 
 def mail(*files: tuple[str, bytes]) -> Document:

@@ -19,8 +19,8 @@ from cinnabar.extraction.documents.chunking import on_pages
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.checks.validation import Validator
+from cinnabar.extraction.filling.passages import stretches_of
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
-from cinnabar.extraction.filling.planning import stretches_of
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.compiling.version_changes import changes

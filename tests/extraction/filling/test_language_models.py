@@ -34,10 +34,10 @@ from cinnabar.errors import CinnabarError, ModelError, UsageError
 from cinnabar.extraction.corrections.units import record_from, record_json
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling import model_sources, planned_models
+from cinnabar.extraction.filling import model_sources, run_models
 from cinnabar.extraction.filling.model_sources import LanguageSource, ModelSource, model_source
-from cinnabar.extraction.filling.planned_models import Escalation, sources_of
-from cinnabar.extraction.filling.planning import chunks_for, passage_of
+from cinnabar.extraction.filling.passages import chunks_for, passage_of
+from cinnabar.extraction.filling.run_models import Escalation, sources_of
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batch.labelled_sets import find_sets
@@ -261,11 +261,11 @@ def test_auto_is_the_reader_with_a_fetched_model_behind_it(
     source, escalation = sources_of(RunPlan.of(), "auto")
     assert isinstance(source, ModelSource) and escalation is not None and escalation.prefer_confident
     assert escalation.source.fingerprint == source_of(folder).fingerprint
-    assert escalation.threshold == planned_models.ESCALATE_BELOW
-    assert planned_models.largest_model() == name
+    assert escalation.threshold == run_models.ESCALATE_BELOW
+    assert run_models.largest_model() == name
     with monkeypatch.context() as without:
         without.setattr(Extra, "missing_packages", lambda _: ("gguf",))
-        assert planned_models.largest_model() is None, "a new folder then begins with the reader"
+        assert run_models.largest_model() is None, "a new folder then begins with the reader"
         with pytest.raises(UsageError, match="needs the package gguf"):
             sources_of(RunPlan.of(), "auto")
     # Of a model that the caller named no effort tells the rounds, calibrated or not.

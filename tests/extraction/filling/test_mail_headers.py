@@ -14,8 +14,8 @@ from cinnabar.engine.models.reader.inputs.questions import asks_for_headers
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.checks.validation import Validator
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.filling.pipeline import Job, OpenedInput, run_batch
-from cinnabar.extraction.filling.planning import passage_of
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.schemas import compile_schema, load_schema
 

@@ -26,8 +26,8 @@ from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.overlay.given import told
 from cinnabar.extraction.filling.overlay.sure_values import sure_values
-from cinnabar.extraction.filling.planned_models import Escalation
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.filling.stages import MergedRecord
 from cinnabar.extraction.filling.tiers import Tier, _answers, _is_asked, escalate
 from cinnabar.extraction.plan.run_options import RunOptions

@@ -26,9 +26,9 @@ from cinnabar.extraction.learning.improving import (
     Improvement,
     Improver,
     Stage,
-    TrainingPlan,
+    TrainingSchedule,
     more_than_chance,
-    plan_for,
+    schedule_for,
     steps_for,
 )
 from cinnabar.extraction.run.batch.improved_models import (
@@ -182,19 +182,19 @@ def test_too_few_documents_are_told_with_what_is_missing(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "seconds, pace, plan",
+    "seconds, pace, schedule",
     [
-        (10_000, 0.5, TrainingPlan(4, 110)),
-        (110 * 4 * 0.5, 0.5, TrainingPlan(3, 110)),
-        (110 * 3 * 0.5, 0.5, TrainingPlan(2, 110)),
-        (60 * 3 * 0.5, 0.5, TrainingPlan(2, 60)),
-        (-5, 0.5, TrainingPlan(2, improving.LEAST_STEPS)),
+        (10_000, 0.5, TrainingSchedule(4, 110)),
+        (110 * 4 * 0.5, 0.5, TrainingSchedule(3, 110)),
+        (110 * 3 * 0.5, 0.5, TrainingSchedule(2, 110)),
+        (60 * 3 * 0.5, 0.5, TrainingSchedule(2, 60)),
+        (-5, 0.5, TrainingSchedule(2, improving.LEAST_STEPS)),
     ],
     ids=["time for all", "fewer folds first", "two at least", "then fewer steps", "never fewer than these"],
 )
-def test_folds_and_steps_fit_into_the_time(seconds: float, pace: float, plan: TrainingPlan) -> None:
+def test_folds_and_steps_fit_into_the_time(seconds: float, pace: float, schedule: TrainingSchedule) -> None:
     assert steps_for(20) == 110
-    assert plan_for(20, seconds, pace) == plan
+    assert schedule_for(20, seconds, pace) == schedule
 
 
 @pytest.mark.slow

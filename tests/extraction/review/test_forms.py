@@ -9,7 +9,7 @@ from tests.support.cases import each
 
 from cinnabar.extraction.documents.content.document import Span
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling.planning import locale_of
+from cinnabar.extraction.filling.passages import locale_of
 from cinnabar.extraction.review.forms import form_of, place_at, title_at
 from cinnabar.extraction.review.picking import picked_values, said_in, told, typed_values
 

@@ -8,8 +8,8 @@ from tests.support.tiny_network import tiny_model, wordpieces
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.document import Document, check_length
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.filling import planning
-from cinnabar.extraction.filling.planning import chunks_for, tokens_of
+from cinnabar.extraction.filling import passages
+from cinnabar.extraction.filling.passages import chunks_for, tokens_of
 
 
 class Counting:
@@ -48,7 +48,7 @@ def test_words_or_characters_beyond_the_bound_are_refused_uncounted() -> None:
 
 
 def test_tokens_are_counted_only_as_far_as_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_STRETCH", 100)
+    monkeypatch.setattr(passages, "_STRETCH", 100)
     counter = Counting()
     with pytest.raises(DocumentError, match="too_long"):
         tokens_of(document("word " * 1000), counter, 1500)
@@ -57,7 +57,7 @@ def test_tokens_are_counted_only_as_far_as_the_bound(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("blank", [" ", "\n", "  \n\n ", "\t", ""])
 def test_a_text_counted_in_stretches_has_as_many_tokens(blank: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_STRETCH", 50)
+    monkeypatch.setattr(passages, "_STRETCH", 50)
     found = document(blank.join(["Überweisung", "12.50", "e\u0301t\u00e9", "(EUR)"] * 20))
     tokens = tokens_of(found, tiny_model())
     if blank not in ("", "\t"):

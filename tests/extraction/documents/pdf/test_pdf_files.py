@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.filling.planning import stretches_of
+from cinnabar.extraction.filling.passages import stretches_of
 
 HIDDEN = ParserSettings(hidden=True)
 

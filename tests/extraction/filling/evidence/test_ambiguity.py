@@ -12,7 +12,7 @@ from cinnabar.engine.request import Leaf
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.documents.content.document import Document, Evidence, Fact, Part, Span, Words
 from cinnabar.extraction.filling.evidence.doubts import ambiguities
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.parsing.schema_object import DAY_FIRST

@@ -10,7 +10,7 @@ import pytest
 from cinnabar.extraction.documents.content.document import Document, Part, Words
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.evidence.evidence import evidence_of, page_of
-from cinnabar.extraction.filling.planning import TableColumns
+from cinnabar.extraction.filling.table_columns import TableColumns
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "samples"
 

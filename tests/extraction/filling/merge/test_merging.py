@@ -25,7 +25,7 @@ from cinnabar.extraction.documents.chunking import Chunk, chunks
 from cinnabar.extraction.documents.content.document import Document, Part, Words
 from cinnabar.extraction.filling.merge.merging import _write, merge
 from cinnabar.extraction.filling.merge.repeats import part_of, prefer_confident
-from cinnabar.extraction.filling.planning import passage_of
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas import compile_schema
 
 TEXT = {"type": ["string", "null"]}

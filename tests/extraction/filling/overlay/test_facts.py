@@ -36,7 +36,7 @@ from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource,
 from cinnabar.extraction.filling.overlay.facts import facts_of
 from cinnabar.extraction.filling.overlay.given import told
 from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, run_batch
-from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.maintenance.verification import verify
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.cluster.workers import Parsing, shipments_of

@@ -19,7 +19,7 @@ from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
 from cinnabar.extraction.filling.overlay.given import told
-from cinnabar.extraction.filling.planned_models import sources_of
+from cinnabar.extraction.filling.run_models import sources_of
 from cinnabar.extraction.filling.stages import MergedRecord
 from cinnabar.extraction.filling.tiers import escalate
 from cinnabar.extraction.plan.run_options import RunPlan
@@ -96,7 +96,7 @@ def test_on_a_gpu_the_language_model_reads_all_fields_and_counts_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fetch(folder)
-    monkeypatch.setattr("cinnabar.extraction.filling.planned_models.on_gpu", lambda _: True)
+    monkeypatch.setattr("cinnabar.extraction.filling.run_models.on_gpu", lambda _: True)
     assert extract() == 0
     told = capsys.readouterr()
     assert f"{NAME} for all fields, on the GPU" in told.err

@@ -19,7 +19,7 @@ from cinnabar.engine.language.engine import LanguageEngine
 from cinnabar.engine.remote.serving import RemoteSettings
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import LanguageSource, model_source
-from cinnabar.extraction.filling.planned_models import Escalation
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.batch import prompt_examples as module
 from cinnabar.extraction.run.batch.assignment import Assignment

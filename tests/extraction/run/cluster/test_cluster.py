@@ -28,9 +28,9 @@ from cinnabar.errors import DocumentError, ModelError, RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import ModelSource, model_source
-from cinnabar.extraction.filling.planned_models import Escalation
 from cinnabar.extraction.filling.progress import NoProgress
 from cinnabar.extraction.filling.routing.routing import Routing
+from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import driver_of
