@@ -21,7 +21,7 @@ from tests.support.told_progress import Told
 from training.confidence_fit import calibrate
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.language.prepared_requests import Plan, Planner
+from cinnabar.engine.language.prepared_requests import PreparedRequest, RequestPreparer
 from cinnabar.engine.models.identity import CALIBRATION
 from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.checkpoint import read_contents, weight_bytes
@@ -448,9 +448,9 @@ def test_a_document_beyond_the_window_of_a_language_model_is_cut_into_passages(c
     for one, after in pairwise(found):
         assert one.start < after.start < one.end < after.end
     requests = [Request(str(at), form, passage_of(document, one.start, one.end)) for at, one in enumerate(found)]
-    for one, plan in zip(found, Planner(engine.model).plans(requests), strict=True):
+    for one, plan in zip(found, RequestPreparer(engine.model).prepare(requests), strict=True):
         assert engine.count_tokens(text[one.start : one.end]) <= room
-        assert isinstance(plan, Plan) and plan.task is not None
+        assert isinstance(plan, PreparedRequest) and plan.task is not None
         assert len(plan.task.prompt) + plan.task.budget <= engine.model.traits.window
     # The scaled window is the one that counts.
     shorter = dict(json.loads((checkpoint / "config.json").read_text()))

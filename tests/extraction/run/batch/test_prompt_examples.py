@@ -90,7 +90,7 @@ def test_a_run_shows_its_model_the_set_and_its_records_have_another_key(
     fill = LanguageEngine.fill
 
     def watched(engine: LanguageEngine, requests: Any, watcher: Any = None) -> Any:
-        for plan in engine._planner.plans(requests):
+        for plan in engine._preparer.prepare(requests):
             prompts.append(engine.model.tokenizer.decode(plan.task.prompt).decode())  # type: ignore[union-attr]
         return fill(engine, requests, watcher)
 
