@@ -6,7 +6,7 @@ import json
 import pickle
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from cinnabar.engine.models.reader.calibration import Calibration, Scale, load_c
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.request import Request
 from cinnabar.errors import CinnabarError, ModelError, UsageError
-from cinnabar.extraction.corrections.units import record_from, record_json
+from cinnabar.extraction.corrections.units import record_from
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling import model_sources, run_models
@@ -161,7 +161,7 @@ def test_a_folder_with_thoughts_of_an_earlier_version_opens_and_goes_on(
     assert done is not None and done.written == 4
     # A corrected record keeps the one that it was made from as JSON.
     own = Record.of("{}", (), (), {}, {})
-    assert record_from(orjson.loads(orjson.dumps(record_json(own) | {"thoughts": "It says N."}))) == own
+    assert record_from(orjson.loads(orjson.dumps(asdict(own) | {"thoughts": "It says N."}))) == own
     later = f"schema_fingerprint = '{LATER.fingerprint}'"
     assert query(out, f"{stored_thoughts} and {later}").rows == []
     assert records(out, later)["0.txt"]["total"] == 7 and records(out, later)["1.txt"]["name"] == "N1"
