@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+_T = TypeVar("_T")
 
 #: Stands for a part that a value does not have.
 MISSING: Final = object()
@@ -80,6 +82,21 @@ def above(pointer: str) -> Iterator[str]:
     """The pointers of this place and of all places above it, from the root on."""
     yield from (pointer[:at] for at, letter in enumerate(pointer) if letter == "/")
     yield pointer
+
+
+def lies_in(pointer: str, places: Container[str]) -> bool:
+    """Whether this pointer is one of the places or lies below one."""
+    return any(one in places for one in above(pointer))
+
+
+def within(parts: Mapping[str, _T], places: Collection[str]) -> dict[str, _T]:
+    """What of these parts by pointers lies in one of the places."""
+    return {at: part for at, part in parts.items() if lies_in(at, places)} if places else {}
+
+
+def outside(parts: Mapping[str, _T], places: Collection[str]) -> dict[str, _T]:
+    """What of these parts by pointers lies in none of the places."""
+    return {at: part for at, part in parts.items() if not lies_in(at, places)} if places else {**parts}
 
 
 def innermost(pointer: str, places: Container[str]) -> str:

@@ -30,7 +30,7 @@ from cinnabar.extraction.filling.timed_filling import LONG_DOCUMENT, DocumentReq
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import above
+from cinnabar.schemas.pointers import within
 
 #: The stages of a batch.
 STAGES = ("fill", "judge")
@@ -325,9 +325,7 @@ def _record_of(plan: _DocumentPlan, filled: Filled | None, job: Job) -> tuple[Re
     if filled is not None:
         if kept is not None:
             taken = kept.taken(filled)
-            places = frozenset(taken)
-            asked = {at: leaf for at, leaf in filled.leaves.items() if not places.isdisjoint(above(at))}
-            filled = replace(filled, leaves=asked)
+            filled = replace(filled, leaves=within(filled.leaves, frozenset(taken)))
         filled = go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
         fresh = record_of(plan.document, filled, form, plan.facts)
     if kept is not None:

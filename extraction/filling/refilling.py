@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -13,7 +13,7 @@ from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.pointers import above, template_of
+from cinnabar.schemas.pointers import outside, within
 
 if TYPE_CHECKING:
     from cinnabar.engine.request import Filled
@@ -81,7 +81,7 @@ class StoredRecord:
 
     def taken(self, filled: Filled) -> list[str]:
         """Returns the pointers of the asked parts that come from a filled record."""
-        return taken_places(self.left, filled.value, self.changes, self.frozen)
+        return taken_places(self.left, filled.value, (*self.changes.asked_places, *self.frozen.asked))
 
     def joined(
         self,
@@ -90,30 +90,21 @@ class StoredRecord:
         taken: Sequence[str],
         fresh: Record | None,
         flags: set[str],
-    ) -> tuple[Record, set[str]]:
+    ) -> tuple[Record, Collection[str]]:
         """Returns the stored record with these parts of a filled one, and the pointers of the stored leaves.
 
         `fresh` is the record of the parts that are `taken`, `flags` are those of the document.
         Raises NotAccepted if the schema does not allow it.
         """
         text = compiled.canonical(self.left if filled is None else splice(self.left, filled.value, taken))
-        old, places = self.record, frozenset(taken)
-        value = old.value
+        old, places, made = self.record, frozenset(taken), fresh or Record(text, (), 1.0)
 
-        def is_new(pointer: str) -> bool:
-            return any(place in places for place in above(pointer))
+        def both(kept: Mapping[str, _T], new: Mapping[str, _T]) -> dict[str, _T]:
+            left = {at: one for at, one in outside(kept, places).items() if not self.changes.drops(at)}
+            return left | within(new, places)
 
-        def stays(pointer: str) -> bool:
-            return not is_new(pointer) and not self.changes.drops(template_of(pointer, value))
-
-        def both(kept: Mapping[str, _T], made: Mapping[str, _T]) -> dict[str, _T]:
-            new = {at: one for at, one in made.items() if is_new(at)}
-            return {at: one for at, one in kept.items() if stays(at)} | new
-
-        kept = [leaf for leaf in old.leaves if stays(leaf.pointer)]
-        made = fresh or Record(text, (), 1.0)
-        leaves = [*kept, *made.leaves]
-        flags = flags | ({_RELEASED} & {*old.flags}) | {flag for leaf in leaves for flag in leaf.flags}
+        leaves = both({leaf.pointer: leaf for leaf in old.leaves}, {leaf.pointer: leaf for leaf in made.leaves})
+        flags = flags | ({_RELEASED} & {*old.flags}) | {flag for leaf in leaves.values() for flag in leaf.flags}
         rows, lists = both(old.rows, made.rows), both(old.lists, made.lists)
-        record = Record.of(text, leaves, flags, rows, lists, both(old.lengths, made.lengths))
-        return record, {leaf.pointer for leaf in kept}
+        record = Record.of(text, [*leaves.values()], flags, rows, lists, both(old.lengths, made.lengths))
+        return record, outside(leaves, places).keys()

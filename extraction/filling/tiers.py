@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
@@ -36,14 +36,13 @@ from cinnabar.extraction.filling.stages import RAISED, MergedRecord, go_through
 from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_walk import walk_lists
-from cinnabar.schemas.pointers import lies_within
+from cinnabar.schemas.pointers import lies_in, outside
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The mean confidence below which a model does not know a kind of document, and one that no value has.
 KNOWN_KIND, ANY_CONFIDENCE = 0.5, 1.01
 #: Values that a language model is less sure of are asked once more with the effort `high`.
 ASKED_AGAIN = 0.6
-_T = TypeVar("_T")
 #: The origins of values that no model is asked for.
 _GIVEN = {"known", "fact"}
 
@@ -129,9 +128,9 @@ def escalate(
             sure = sure_values(form, lower.filled, below, lists=len(pieces) == 1)
             # A second reading that was told the first one's values is none.
             sure = [one for one in sure if not tier.prefer_confident or _stands(form, lower.filled.leaves[one.pointer])]
-            sure = [one for one in sure if not _within(one.pointer, long)]
+            sure = [one for one in sure if not lies_in(one.pointer, long)]
             known, counted, rows = told([*sure, *lower.given])
-            known = _without(known, long)
+            known = outside(known, long)
             asked = [(piece, NOTHING) for piece in pieces]
             if by_place:
                 asked = asked_chunks(form, lower.filled, pieces, _doubted(lower.filled, below, [*known, *long]))
@@ -148,7 +147,7 @@ def escalate(
         raised[at] = _Raised(read, asked, form, sure, beside, tier.prefer_confident, long, by_place)
         escalated.documents += 1
         left = lower.filled.leaves.keys() - known.keys()
-        escalated.fields += sum(1 for at in left if not lower.is_fact(at) and not _within(at, long))
+        escalated.fields += sum(1 for at in left if not lower.is_fact(at) and not lies_in(at, long))
     results = iter(_answers([one.requests for one in raised.values()], tier))
     for at, one in raised.items():
         answers = [next(results) for _ in one.asked]
@@ -220,22 +219,13 @@ def long_lists(form: Form, record: Any, longest: int) -> dict[str, int]:
     }
 
 
-def _without(places: Mapping[str, _T], passed: Collection[str]) -> dict[str, _T]:
-    """Returns what is not within the places that are `passed` over."""
-    return {at: own for at, own in places.items() if not _within(at, passed)}
-
-
-def _within(pointer: str, places: Collection[str]) -> bool:
-    return any(lies_within(pointer, place) for place in places)
-
-
 def _is_asked(form: Form, lower: MergedRecord, tier: Tier, passed: Collection[str]) -> bool:
     """Returns whether a document is escalated, though not for what is within the places that are `passed` over."""
     if not tier.prefer_confident:
         return any(not lower.is_fact(at) for at in _doubted(lower.filled, tier.threshold, passed))
-    leaves = {at: leaf for at, leaf in _without(lower.filled.leaves, passed).items() if not lower.is_fact(at)}
+    leaves = {at: leaf for at, leaf in outside(lower.filled.leaves, passed).items() if not lower.is_fact(at)}
     own = {at: leaf.confidence for at, leaf in leaves.items() if leaf.origin not in _GIVEN}
-    lists = {at: sure for at, sure in _without(lower.filled.lists, passed).items() if not lower.is_fact(at)}
+    lists = {at: sure for at, sure in outside(lower.filled.lists, passed).items() if not lower.is_fact(at)}
     if not own and not lists:
         return False
     # A text to be worded has no confidence at all.
@@ -254,13 +244,13 @@ def _doubted(filled: Filled, below: float, passed: Collection[str]) -> list[str]
     doubted = [at for at, leaf in filled.leaves.items() if is_unsure(leaf, below)]
     doubted += [at for at, (_, chance) in filled.rows.items() if chance < below]
     doubted += [at for at, sure in filled.lists.items() if sure < below]
-    return [at for at in doubted if not _within(at, passed)]
+    return [at for at in doubted if not lies_in(at, passed)]
 
 
 def _answered(result: Filled, elsewhere: frozenset[str]) -> Filled:
     """Returns a chunk's answer without what it was not asked."""
-    leaves, rows = _without(result.leaves, elsewhere), _without(result.rows, elsewhere)
-    return replace(result, leaves=leaves, rows=rows, lists=_without(result.lists, elsewhere))
+    leaves, rows = outside(result.leaves, elsewhere), outside(result.rows, elsewhere)
+    return replace(result, leaves=leaves, rows=rows, lists=outside(result.lists, elsewhere))
 
 
 def _internal(lower: MergedRecord, error: Exception) -> Failed:

@@ -72,9 +72,9 @@ class Changes:
         """Whether this place, or anything below it, must be filled."""
         return any(lies_within(path, place) or lies_within(place, path) for place in self.asked_places)
 
-    def drops(self, path: str) -> bool:
+    def drops(self, pointer: str) -> bool:
         """Whether the new version has no such place."""
-        return any(lies_within(path, place) for place in self.gone)
+        return any(lies_within_template(pointer, place) for place in self.gone)
 
 
 def changes(old: CompiledSchema, new: CompiledSchema) -> Changes:

@@ -8,7 +8,7 @@ for nothing, or its answer is ignored: unasked values always come from the store
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cinnabar.engine.request import Leaf
@@ -18,64 +18,64 @@ from cinnabar.schemas.automata.strings import copied, json_text, scalar_text
 from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import above, escape, index_of, put_value, unescape, value_at
+from cinnabar.schemas.pointers import above, escape, index_of, lies_in, put_value, unescape, value_at
 
 #: Marks an absent property.
 _OUT = object()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Frozen:
     """What is given of a stored record; a list or an alternative without leaves is one of which nothing is asked.
 
-    `asked` holds the places to fill because of the record itself, beside those of its schema's changes. `unnamed` are
-    the properties that the form does not name: no model is asked for them, so they stay as they are.
+    `asked` holds the places to fill because of the record itself, beside those of its schema's changes.
     """
 
-    given: list[Given] = field(default_factory=list)
-    asked: set[str] = field(default_factory=set)
-    unnamed: set[str] = field(default_factory=set)
-    _holders: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._holders.update(at for place in self.asked for at in above(place))
-
-    def ask(self, pointer: str) -> None:
-        """Has this place filled because of the record."""
-        self.asked.add(pointer)
-        self._holders.update(above(pointer))
-
-    def asks(self, pointer: str) -> bool:
-        """Returns True if this place is filled because of the record."""
-        return any(place in self.asked for place in above(pointer))
-
-    def within(self, pointer: str) -> bool:
-        """Returns True if this place, or one below it, is filled because of the record."""
-        return pointer in self._holders or self.asks(pointer)
+    given: tuple[Given, ...]
+    asked: tuple[str, ...]
 
 
 def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lists: bool = True) -> Frozen:
     """Freezes a record under these changes of its schema, except leaves and rows below this confidence.
 
     A list with anything to ask is asked as a whole if its rows cannot be told apart: one of them has no frozen value,
-    or `lists` is false because the document is read in chunks.
+    or `lists` is false because the document is read in chunks. No model is asked for properties that the form does not
+    name, so they stay as they are.
     """
     walk = _FreezeWalk(record, changes, below, lists, _beginnings(record))
     for leaf in record.leaves:
         if leaf.confidence < below:
-            walk.frozen.ask(leaf.pointer)
+            walk.ask(leaf.pointer)
     walk.visit(form.root, record.value, "", "", False)
-    return walk.frozen
+    return Frozen(tuple(walk.given), tuple(at for at in walk.asked if not lies_in(at, walk.unnamed)))
 
 
 @dataclass(slots=True)
 class _FreezeWalk:
+    """Walks a record along its form; `holders` are the places at or above those that are asked."""
+
     record: Record
     changes: Changes
     below: float
     lists: bool
     begins: Mapping[str, int]
-    frozen: Frozen = field(default_factory=Frozen)
+    given: list[Given] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
+    holders: set[str] = field(default_factory=set)
+    unnamed: set[str] = field(default_factory=set)
+
+    def ask(self, pointer: str) -> None:
+        """Has this place filled because of the record."""
+        self.asked.add(pointer)
+        self.holders.update(above(pointer))
+
+    def asks(self, pointer: str) -> bool:
+        """Returns True if this place is filled because of the record."""
+        return lies_in(pointer, self.asked)
+
+    def asks_within(self, pointer: str) -> bool:
+        """Returns True if this place, or one below it, is filled because of the record."""
+        return pointer in self.holders or self.asks(pointer)
 
     def visit(self, node: Node, value: Any, pointer: str, path: str, spare: bool) -> None:
         """Freezes this place; `spare` is true if the record may omit it."""
@@ -87,9 +87,9 @@ class _FreezeWalk:
             self._object(node, value, pointer, path, spare)
         elif isinstance(node, ArrayNode):
             self._array(node, value, pointer, path)
-        elif self.frozen.within(pointer):
+        elif self.asks_within(pointer):
             # The alternatives of a value have no confidence of their own.
-            self.frozen.ask(pointer)
+            self.ask(pointer)
         else:
             branch = None if value in (None, _OUT) else branch_of(node, value)
             if branch is not None and is_plain(node.branches[branch]):
@@ -98,7 +98,7 @@ class _FreezeWalk:
                 self._count(node, value, pointer)
 
     def _slot(self, node: Slot, value: Any, pointer: str, spare: bool) -> None:
-        if self.frozen.asks(pointer):
+        if self.asks(pointer):
             return
         if value is _OUT and spare:
             self._give(node, None, pointer)
@@ -107,11 +107,11 @@ class _FreezeWalk:
         if text is not None and node.accepts(text.encode()):
             self._give(node, text, pointer)
         else:
-            self.frozen.ask(pointer)
+            self.ask(pointer)
 
     def _give(self, node: Slot, text: str | None, pointer: str) -> None:
         leaf = Leaf(text, 1.0, origin="known", slot=node.index)
-        self.frozen.given.append(Given.scalar(pointer, node, "stored", leaf))
+        self.given.append(Given.scalar(pointer, node, "stored", leaf))
 
     def _object(self, node: ObjectNode, value: Any, pointer: str, path: str, spare: bool) -> None:
         there = isinstance(value, Mapping)
@@ -123,24 +123,24 @@ class _FreezeWalk:
             self.visit(place.node, part, f"{pointer}/{step}", f"{path}/{step}", free)
         named = {place.name for place in node.properties}
         unnamed = (name for name in value if name not in named) if there else ()
-        self.frozen.unnamed.update(f"{pointer}/{escape(name)}" for name in unnamed)
+        self.unnamed.update(f"{pointer}/{escape(name)}" for name in unnamed)
         for rest in node.rest:
             self._count(rest, _OUT, f"{pointer}/*")
 
     def _array(self, node: ArrayNode, value: Any, pointer: str, path: str) -> None:
-        asked = self.changes.within(path) or self.frozen.within(pointer)
+        asked = self.changes.within(path) or self.asks_within(pointer)
         if not isinstance(value, list):
             self._count(node, value, pointer)
             return
         rows = [self.record.rows.get(f"{pointer}/{at}") for at in range(len(node.prefix), len(value))]
         if any(sure is not None and sure < self.below for sure in (*rows, self.record.lists.get(pointer))):
-            self.frozen.ask(pointer)
+            self.ask(pointer)
             return
         whole = self._rows(node, value, pointer, path) if self.lists and value else None
         if whole is not None:
-            self.frozen.given.append(whole)
+            self.given.append(whole)
         elif asked and value:
-            self.frozen.ask(pointer)
+            self.ask(pointer)
         else:
             self._count(node, value, pointer)
 
@@ -149,28 +149,27 @@ class _FreezeWalk:
 
         Lists within an item have no rows: they are kept as they are, or asked with the whole list.
         """
-        held = Frozen(asked=set(self.frozen.asked), unnamed=self.frozen.unnamed)
-        inner = _FreezeWalk(self.record, self.changes, self.below, False, self.begins, held)
-        frozen, begins, rows = inner.frozen, 0, dict[str, tuple[int, float]]()
+        inner = replace(self, lists=False, given=[], asked={*self.asked}, holders={*self.holders})
+        begins, rows = 0, dict[str, tuple[int, float]]()
         for at, item in enumerate(value):
             first = at < len(node.prefix)
             part = node.prefix[at] if first else node.item
-            count = len(frozen.given)
+            count = len(inner.given)
             if part is not None:
                 inner.visit(part, item, f"{pointer}/{at}", f"{path}/{at if first else '*'}", False)
-            leaves = (leaf for one in frozen.given[count:] for leaf in one.leaves.values())
+            leaves = (leaf for one in inner.given[count:] for leaf in one.leaves.values())
             if all(leaf.text in (None, "null") for leaf in leaves):
                 return None
             if not first:
                 begins = self.begins.get(f"{pointer}/{at}", begins)
                 rows[f"{pointer}/{at}"] = begins, 1.0
-        cells = {at: leaf for one in frozen.given for at, leaf in one.leaves.items()}
+        cells = {at: leaf for one in inner.given for at, leaf in one.leaves.items()}
         whole = Given(pointer, node, "stored", json_text(value), cells, rows)
-        return whole if frozen.asked == self.frozen.asked else None
+        return whole if inner.asked == self.asked else None
 
     def _count(self, node: Node, value: Any, pointer: str) -> None:
         """Tells the model to look for no rows here."""
-        self.frozen.given.append(Given(pointer, node, "stored", None if value is _OUT else json_text(value), {}))
+        self.given.append(Given(pointer, node, "stored", None if value is _OUT else json_text(value), {}))
 
 
 def is_plain(node: Node) -> bool:
@@ -199,11 +198,9 @@ def left_of(record: Record, changes: Changes) -> Any:
     return left
 
 
-def taken_places(left: Any, new: Any, changes: Changes, frozen: Frozen) -> list[str]:
+def taken_places(left: Any, new: Any, asked: Iterable[str]) -> list[str]:
     """Returns the pointers of the asked parts of a new record, to be put into what is left of the old one."""
-    unsure = (at for at in frozen.asked if frozen.unnamed.isdisjoint(above(at)))
-    asked = (place.split("/")[1:] for place in (*changes.asked_places, *unsure))
-    places = dict.fromkeys(pointer for steps in asked for pointer in _places(steps, left, new, ""))
+    places = dict.fromkeys(pointer for place in asked for pointer in _places(place.split("/")[1:], left, new, ""))
     return [at for at in places if not any(outer in places for outer in above(at) if outer != at)]
 
 

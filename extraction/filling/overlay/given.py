@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.automata.strings import copied, parse
 from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
-from cinnabar.schemas.pointers import MISSING, above, put_value, value_at
+from cinnabar.schemas.pointers import MISSING, above, outside, put_value, value_at
 
-_T = TypeVar("_T")
 Giver = Literal["beside", "sure", "box", "constant", "fact", "stored"]
 #: Who gives values. Of two for one place that of the later giver here counts, and of one giver's the later value.
 GIVERS: tuple[Giver, ...] = ("beside", "sure", "box", "constant", "fact", "stored")
@@ -108,8 +107,8 @@ def _put(form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Fo
     if not given:
         return filled
     whole = {one.pointer for one in given if one.giver == "fact" or not isinstance(one.node, Slot)}
-    leaves, rows = _outside(whole, filled.leaves), _outside(whole, filled.rows)
-    lists = _outside(whole, filled.lists)
+    leaves, rows = outside(filled.leaves, whole), outside(filled.rows, whole)
+    lists = outside(filled.lists, whole)
     record, changed = copied(filled.value), False
     for one in given:
         text = one.text
@@ -129,13 +128,6 @@ def _put(form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Fo
             lists |= one.lists if isinstance(value_at(record, one.pointer), list) else {}
     written = write(form, record) if changed else filled.record
     return None if written is None else replace(filled, record=written, leaves=leaves, rows=rows, lists=lists)
-
-
-def _outside(places: Collection[str], own: Mapping[str, _T]) -> dict[str, _T]:
-    """Returns what lies neither at one of these places nor below one."""
-    if not places:
-        return {**own}
-    return {at: one for at, one in own.items() if not any(around in places for around in above(at))}
 
 
 def _as_told(given: Leaf, own: Leaf) -> Leaf:

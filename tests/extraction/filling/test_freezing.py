@@ -33,7 +33,7 @@ SCHEMA: dict[str, Any] = {
 
 
 def spliced(old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:
-    taken = taken_places(old, new, changes, frozen)
+    taken = taken_places(old, new, (*changes.asked_places, *frozen.asked))
     return splice(old, new, taken), taken
 
 
@@ -74,7 +74,7 @@ def test_a_list_that_may_lack_rows_is_asked_as_a_whole() -> None:
 
 
 def test_a_number_that_became_a_boolean_is_taken_from_the_new_record() -> None:
-    joined, taken = spliced({"paid": 1, "by": "card"}, {"paid": True}, Changes(changed=("/paid",)), Frozen())
+    joined, taken = spliced({"paid": 1, "by": "card"}, {"paid": True}, Changes(changed=("/paid",)), Frozen((), ()))
     assert joined["paid"] is True and joined["by"] == "card" and taken == ["/paid"]
 
 
