@@ -15,7 +15,7 @@ from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.engine.request import Filled, Leaf, Origin
 from cinnabar.schemas.automata.strings import copied, json_text, shared_value
 from cinnabar.schemas.form.form import Form, Slot
-from cinnabar.schemas.pointers import unescape
+from cinnabar.schemas.pointers import MISSING, put_value, value_at
 
 #: The fewest options whose meanings are compared with the document.
 COMPARED_OPTIONS = 3
@@ -194,13 +194,9 @@ def _without(form: Form, record: str, pointers: Sequence[str], nullable: bool) -
     # Later items of a list go first, so that the others keep their places.
     for pointer in reversed(pointers):
         above, _, last = pointer.rpartition("/")
-        part = whole
-        for step in above.split("/")[1:]:
-            part = part[int(step)] if isinstance(part, list) else part[unescape(step)]
-        if isinstance(part, list) and not nullable:
-            del part[int(last)]
-        elif nullable:
-            part[int(last) if isinstance(part, list) else unescape(last)] = None
+        around = value_at(whole, above)
+        if isinstance(around, list) and not nullable:
+            del around[int(last)]
         else:
-            part.pop(unescape(last), None)
+            put_value(whole, pointer, None if nullable else MISSING)
     return json_text(whole) if form.judge is None or form.judge.accepts(whole) else None

@@ -25,7 +25,7 @@ from cinnabar.schemas.automata.strings import copied, json_text, parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_walk import RecordList, walk_lists
-from cinnabar.schemas.pointers import above, lies_within, unescape, value_at
+from cinnabar.schemas.pointers import lies_in, put_value, value_at
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: What a printed sum or count weighs beside the shares of rows with a product and with a place, and a numbering.
@@ -131,7 +131,7 @@ def with_placed_numbers(form: Form, filled: Filled, text: str, told: Collection[
                 slot = form.slots[leaf.slot] if leaf.slot >= 0 else None
                 if slot is not None and slot.nullable and not elsewhere:
                     leaf = replace(leaf, text="null", spans=(), origin="absent", absence=UNPLACED)
-                    _put_null(value, at)
+                    put_value(value, at, None)
                 leaves[at] = replace(leaf, confidence=min(leaf.confidence, UNPLACED))
     record = accept(form, value)
     return filled if record is None else replace(filled, record=record, leaves=leaves)
@@ -184,7 +184,7 @@ def settled_lists(form: Form, text: str, one: Filled, other: Filled, kept: Colle
     The lists at and below the places that are `kept` are the first one's.
     """
     printed = PrintedNumbers(text)
-    mine = {at.pointer: rows for at, rows in _lists(form, one) if not any(lies_within(at.pointer, k) for k in kept)}
+    mine = {at.pointer: rows for at, rows in _lists(form, one) if not lies_in(at.pointer, kept)}
     settled: dict[str, bool] = {}
     for place, theirs in _lists(form, other):
         if place.pointer in mine:
@@ -245,7 +245,7 @@ def _weight(rows: Sequence[_ListedRow], place: RecordList, printed: PrintedNumbe
 def _stated(filled: Filled) -> Iterator[tuple[float, Leaf]]:
     """Yields the numbers of a record outside of rows."""
     for pointer, leaf in filled.leaves.items():
-        number = None if any(at in filled.rows for at in above(pointer)) else _number(leaf)
+        number = None if lies_in(pointer, filled.rows) else _number(leaf)
         if number is not None:
             yield number, leaf
 
@@ -386,11 +386,6 @@ def _without_rows(form: Form, filled: Filled, place: RecordList, gone: Collectio
     rows = {new: row for at, row in filled.rows.items() if (new := kept(at)) is not None}
     lists = {new: sure for at, sure in filled.lists.items() if (new := kept(at)) is not None}
     return replace(filled, record=record, leaves=leaves, rows=rows, lists=lists)
-
-
-def _put_null(record: Any, pointer: str) -> None:
-    around, _, name = pointer.rpartition("/")
-    value_at(record, around)[unescape(name)] = None
 
 
 def _printed(text: str) -> Iterator[tuple[float, int]]:

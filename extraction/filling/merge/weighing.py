@@ -17,7 +17,7 @@ from cinnabar.engine.models.reader.calibration import Scale
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, log_odds
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.schemas.form.form import Form, Slot
-from cinnabar.schemas.pointers import lies_within
+from cinnabar.schemas.pointers import lies_in
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: The scales of values and of nulls: 78 documents of 26 sets, Qwen2.5-Coder-1.5B beside the reader (training/log.md).
@@ -56,7 +56,7 @@ def weighed(
     values, nulls = scales
     leaves, unlikely = dict(made.leaves), list[str]()
     for pointer, signs in leaf_signs(form, made, one, other).items():
-        if pointer in told or any(lies_within(pointer, place) for place in kept):
+        if pointer in told or lies_in(pointer, kept):
             continue
         leaf, null = leaves[pointer], nulls.confidence(signs.null)
         sure = null if signs.value is None else values.confidence(signs.value)
