@@ -273,7 +273,7 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
     if failed is not None:
         return _failure_of(plan, failed)
     if plan.kept is not None and not results:
-        return _judge(plan, None, job)
+        return _judge(plan, plan.kept.unasked, job)
     try:
         answers = [result for result in results if isinstance(result, Filled)]
         merged = MergedRecord(plan.document, merge(form, plan.chunks, answers), plan.given)
@@ -303,7 +303,7 @@ def _conclude(plan: _DocumentPlan, merged: MergedRecord, result: Result, job: Jo
     return _failure_of(plan, result, lower)
 
 
-def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | None:
+def _judge(plan: _DocumentPlan, filled: Filled, job: Job) -> Outcome | None:
     """Returns the outcome of a filled form, or of a stored record with what was asked of it; None as in `_merge`."""
     try:
         record, stored = _record_of(plan, filled, job)
@@ -316,24 +316,20 @@ def _judge(plan: _DocumentPlan, filled: Filled | None, job: Job) -> Outcome | No
         return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
 
 
-def _record_of(plan: _DocumentPlan, filled: Filled | None, job: Job) -> tuple[Record, Collection[str]]:
+def _record_of(plan: _DocumentPlan, filled: Filled, job: Job) -> tuple[Record, Collection[str]]:
     """Returns the record of a filled form, or a stored one with what was asked of it, and the pointers of its leaves.
 
     Raises NotAccepted if the schema does not allow the stored record with that.
     """
-    form, kept, fresh, taken = job.compiled.form, plan.kept, None, list[str]()
-    if filled is not None:
-        if kept is not None:
-            taken = kept.taken(filled)
-            filled = replace(filled, leaves=within(filled.leaves, frozenset(taken)))
-        filled = go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
-        fresh = record_of(plan.document, filled, form, plan.facts)
+    form, kept = job.compiled.form, plan.kept
+    taken = [] if kept is None else kept.taken(filled)
     if kept is not None:
-        flags = {*plan.document.flags, *([REFUSED] if plan.facts.refusals else ())}
-        flags |= {ALONE} if filled is not None and filled.alone else set()
-        return kept.joined(job.compiled, filled, taken, fresh, flags)
-    assert fresh is not None, "a document without a stored record is always asked"
-    return fresh, ()
+        filled = replace(filled, leaves=within(filled.leaves, frozenset(taken)))
+    filled = go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
+    record = record_of(plan.document, filled, form, plan.facts)
+    if kept is None:
+        return record, ()
+    return kept.joined(job.compiled, filled, taken, record, {*plan.document.flags, REFUSED, ALONE})
 
 
 def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = None) -> Outcome | None:

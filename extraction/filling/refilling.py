@@ -6,17 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from cinnabar.engine.request import Filled
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, left_of, splice, taken_places
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.pointers import outside, within
 
 if TYPE_CHECKING:
-    from cinnabar.engine.request import Filled
     from cinnabar.extraction.documents.content.document import Document
 
 _T = TypeVar("_T")
@@ -79,32 +80,33 @@ class StoredRecord:
         """Returns True if there is anything to ask."""
         return bool(self.changes.asked_places or self.frozen.asked)
 
+    @property
+    def unasked(self) -> Filled:
+        """Returns what is filled if there is nothing to ask."""
+        return Filled("", json_text(self.left), {}, {}, 0, 0)
+
     def taken(self, filled: Filled) -> list[str]:
         """Returns the pointers of the asked parts that come from a filled record."""
         return taken_places(self.left, filled.value, (*self.changes.asked_places, *self.frozen.asked))
 
     def joined(
-        self,
-        compiled: CompiledSchema,
-        filled: Filled | None,
-        taken: Sequence[str],
-        fresh: Record | None,
-        flags: set[str],
+        self, compiled: CompiledSchema, filled: Filled, taken: Sequence[str], fresh: Record, flags: Collection[str]
     ) -> tuple[Record, Collection[str]]:
         """Returns the stored record with these parts of a filled one, and the pointers of the stored leaves.
 
-        `fresh` is the record of the parts that are `taken`, `flags` are those of the document.
-        Raises NotAccepted if the schema does not allow it.
+        `fresh` is the record of the parts that are `taken`; beside those of its leaves it gives these `flags` if it
+        has them. Raises NotAccepted if the schema does not allow the record.
         """
-        text = compiled.canonical(self.left if filled is None else splice(self.left, filled.value, taken))
-        old, places, made = self.record, frozenset(taken), fresh or Record(text, (), 1.0)
+        text = compiled.canonical(splice(self.left, filled.value, taken))
+        old, places = self.record, frozenset(taken)
 
         def both(kept: Mapping[str, _T], new: Mapping[str, _T]) -> dict[str, _T]:
             left = {at: one for at, one in outside(kept, places).items() if not self.changes.drops(at)}
             return left | within(new, places)
 
-        leaves = both({leaf.pointer: leaf for leaf in old.leaves}, {leaf.pointer: leaf for leaf in made.leaves})
-        flags = flags | ({_RELEASED} & {*old.flags}) | {flag for leaf in leaves.values() for flag in leaf.flags}
-        rows, lists = both(old.rows, made.rows), both(old.lists, made.lists)
-        record = Record.of(text, [*leaves.values()], flags, rows, lists, both(old.lengths, made.lengths))
+        leaves = both({leaf.pointer: leaf for leaf in old.leaves}, {leaf.pointer: leaf for leaf in fresh.leaves})
+        of_leaves = {flag for leaf in leaves.values() for flag in leaf.flags}
+        flags = of_leaves | ({_RELEASED} & {*old.flags}) | ({*flags} & {*fresh.flags})
+        rows, lists = both(old.rows, fresh.rows), both(old.lists, fresh.lists)
+        record = Record.of(text, [*leaves.values()], flags, rows, lists, both(old.lengths, fresh.lengths))
         return record, outside(leaves, places).keys()
