@@ -84,6 +84,13 @@ def above(pointer: str) -> Iterator[str]:
     yield pointer
 
 
+def items_named(pointer: str, pointers: Iterable[str]) -> int:
+    """How many items an array at the pointer has at least if each of the pointers names a place."""
+    start = len(pointer) + 1
+    steps = (one[start:].split("/", 1)[0] for one in pointers if one.startswith(f"{pointer}/"))
+    return max((int(step) + 1 for step in steps if step.isdecimal()), default=0)
+
+
 def lies_in(pointer: str, places: Container[str]) -> bool:
     """Whether this pointer is one of the places or lies below one."""
     return any(one in places for one in above(pointer))

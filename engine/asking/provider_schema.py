@@ -16,7 +16,7 @@ from typing import Any
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.fitting import branch_of, group_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import above, escape
+from cinnabar.schemas.pointers import above, escape, items_named
 
 #: The limits of strict modes: properties, levels, options, and characters of names and options.
 PROPERTIES, LEVELS, OPTIONS, CHARACTERS = 5000, 10, 1000, 120_000
@@ -60,10 +60,7 @@ class Wire:
 
     def known_items(self, pointer: str) -> int:
         """Returns how many items of the array at this place are known, at least in part."""
-        if pointer not in self._above:
-            return 0
-        heads = (key[len(pointer) + 1 :].split("/")[0] for key in self.known if key.startswith(f"{pointer}/"))
-        return max((int(head) + 1 for head in heads if head.isdecimal()), default=0)
+        return items_named(pointer, self.known) if pointer in self._above else 0
 
     def places(self, node: ObjectNode | ArrayNode, pointer: str) -> Iterator[tuple[str, Node, str]]:
         """Yields name, node and pointer of each property, known item or prefix item, whose name is its index."""

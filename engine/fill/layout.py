@@ -14,7 +14,7 @@ from typing import Literal
 from cinnabar.engine.model import Row
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot
-from cinnabar.schemas.pointers import above, escape
+from cinnabar.schemas.pointers import above, escape, items_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +251,8 @@ class _Builder:
     def _array(self, node: ArrayNode, pointer: str, row: int, optional: bool, known: bool) -> ArrayPlace:
         rows = self.layout.rows
         children = self.children.get((node.index, row), [])
-        demanded = 0
-        if known:
-            under = (key for key in self.known if key.startswith(f"{pointer}/"))
-            heads = (key[len(pointer) + 1 :].split("/")[0] for key in under)
-            # There are none where another branch of a choice has the frozen value.
-            demanded = max((int(head) + 1 if head.isdecimal() else 0 for head in heads), default=0)
+        # There are none where another branch of a choice has the frozen value.
+        demanded = items_named(pointer, self.known) if known else 0
         if node.max_items is not None and demanded > node.max_items:
             raise EngineFailure("known", f"{pointer}: {demanded} known items, {node.max_items} are allowed")
         # The prefix items are no rows.

@@ -16,7 +16,7 @@ from cinnabar.engine.fill.writing import minimal
 from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
-from cinnabar.schemas.pointers import above, escape, lies_within
+from cinnabar.schemas.pointers import above, escape, items_named, lies_within
 
 #: Marks a property that is left out.
 LEFT_OUT = object()
@@ -106,9 +106,7 @@ class Remaining:
 
     def _items(self, node: ArrayNode, pointer: str) -> list[Node]:
         """Returns the nodes of the items that are frozen, at least in part."""
-        start = len(pointer) + 1
-        heads = {at[start:].split("/", 1)[0] for at in self._above if at.startswith(f"{pointer}/")}
-        size = max((int(head) + 1 for head in heads if head.isdecimal()), default=0)
+        size = items_named(pointer, self._above)
         parts = [node.prefix[at] if at < len(node.prefix) else node.item for at in range(size)]
         return [part for part in parts if part is not None]
 
