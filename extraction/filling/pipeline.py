@@ -30,7 +30,6 @@ from cinnabar.extraction.filling.timed_filling import LONG_DOCUMENT, DocumentReq
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.pointers import within
 
 #: The stages of a batch.
 STAGES = ("fill", "judge")
@@ -321,15 +320,12 @@ def _record_of(plan: _DocumentPlan, filled: Filled, job: Job) -> tuple[Record, C
 
     Raises NotAccepted if the schema does not allow the stored record with that.
     """
-    form, kept = job.compiled.form, plan.kept
-    taken = [] if kept is None else kept.taken(filled)
+    form, kept, taken = job.compiled.form, plan.kept, set[str]()
     if kept is not None:
-        filled = replace(filled, leaves=within(filled.leaves, frozenset(taken)))
+        filled, taken = kept.join(job.compiled, filled)
     filled = go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
     record = record_of(plan.document, filled, form, plan.facts)
-    if kept is None:
-        return record, ()
-    return kept.joined(job.compiled, filled, taken, record, {*plan.document.flags, REFUSED, ALONE})
+    return (record, ()) if kept is None else kept.record_of(record, taken, {*plan.document.flags, REFUSED, ALONE})
 
 
 def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = None) -> Outcome | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.engine.request import Filled
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, left_of, splice, taken_places
+from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, join, left_of
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.automata.strings import json_text
@@ -59,7 +59,7 @@ def lost_outcome(path: str, digest: str, document: Document | DocumentError) -> 
 class StoredRecord:
     """A stored record under the changes of its schema, and what is frozen of it: no model is asked for that.
 
-    left: its value without the places that the schema has no more; new parts are put into it.
+    left: its value without the places that the schema has no more.
     """
 
     record: Record
@@ -73,7 +73,7 @@ class StoredRecord:
         if known is None or known.record is None:
             return None
         frozen = freeze(form, known.record, known.changes, known.below, lists)
-        return cls(known.record, known.changes, frozen, left_of(known.record, known.changes))
+        return cls(known.record, known.changes, frozen, left_of(known.record.value, known.changes))
 
     @property
     def asks(self) -> bool:
@@ -85,28 +85,30 @@ class StoredRecord:
         """Returns what is filled if there is nothing to ask."""
         return Filled("", json_text(self.left), {}, {}, 0, 0)
 
-    def taken(self, filled: Filled) -> list[str]:
-        """Returns the pointers of the asked parts that come from a filled record."""
-        return taken_places(self.left, filled.value, (*self.changes.asked_places, *self.frozen.asked))
+    def join(self, compiled: CompiledSchema, filled: Filled) -> tuple[Filled, Collection[str]]:
+        """Returns the stored record with what was asked of a filled one, with the leaves of that alone, and its places.
 
-    def joined(
-        self, compiled: CompiledSchema, filled: Filled, taken: Sequence[str], fresh: Record, flags: Collection[str]
-    ) -> tuple[Record, Collection[str]]:
-        """Returns the stored record with these parts of a filled one, and the pointers of the stored leaves.
-
-        `fresh` is the record of the parts that are `taken`; beside those of its leaves it gives these `flags` if it
-        has them. Raises NotAccepted if the schema does not allow the record.
+        Raises NotAccepted if the schema does not allow the record.
         """
-        text = compiled.canonical(splice(self.left, filled.value, taken))
-        old, places = self.record, frozenset(taken)
+        value, taken = join(self.left, filled.value, {*self.changes.asked_places, *self.frozen.asked})
+        return replace(filled, record=compiled.canonical(value), leaves=within(filled.leaves, taken)), taken
+
+    def record_of(
+        self, fresh: Record, taken: Collection[str], flags: Collection[str]
+    ) -> tuple[Record, Collection[str]]:
+        """Returns a joined record with what is stored of all but the places that are `taken`, and the leaves of these.
+
+        fresh: its record without that; beside those of its leaves it gives these `flags` if it has them.
+        """
+        old = self.record
 
         def both(kept: Mapping[str, _T], new: Mapping[str, _T]) -> dict[str, _T]:
-            left = {at: one for at, one in outside(kept, places).items() if not self.changes.drops(at)}
-            return left | within(new, places)
+            left = {at: one for at, one in outside(kept, taken).items() if not self.changes.drops(at)}
+            return left | within(new, taken)
 
         leaves = both({leaf.pointer: leaf for leaf in old.leaves}, {leaf.pointer: leaf for leaf in fresh.leaves})
         of_leaves = {flag for leaf in leaves.values() for flag in leaf.flags}
         flags = of_leaves | ({_RELEASED} & {*old.flags}) | ({*flags} & {*fresh.flags})
         rows, lists = both(old.rows, fresh.rows), both(old.lists, fresh.lists)
-        record = Record.of(text, [*leaves.values()], flags, rows, lists, both(old.lengths, fresh.lengths))
-        return record, outside(leaves, places).keys()
+        record = Record.of(fresh.text, [*leaves.values()], flags, rows, lists, both(old.lengths, fresh.lengths))
+        return record, outside(leaves, taken).keys()

@@ -1,4 +1,4 @@
-"""Gives what need not be asked of a stored record, and splices the answer into the record.
+"""Gives what need not be asked of a stored record, and joins the record with the answer.
 
 Values and absences are given one by one, lists with their rows. The form cannot
 express some known values (the names of open properties, kinds of value that are not plain). There the model is asked
@@ -7,21 +7,19 @@ for nothing, or its answer is ignored: unasked values always come from the store
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.filling.overlay.given import Given
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.strings import copied, json_text, scalar_text
+from cinnabar.schemas.automata.strings import json_text, scalar_text
 from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import above, escape, index_of, lies_in, put_value, unescape, value_at
-
-#: Marks an absent property.
-_OUT = object()
+from cinnabar.schemas.pointers import MISSING, above, escape, lies_in, unescape
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Frozen:
     """
 
     given: tuple[Given, ...]
-    asked: tuple[str, ...]
+    asked: frozenset[str]
 
 
 def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lists: bool = True) -> Frozen:
@@ -47,7 +45,7 @@ def freeze(form: Form, record: Record, changes: Changes, below: float = 0.0, lis
         if leaf.confidence < below:
             walk.ask(leaf.pointer)
     walk.visit(form.root, record.value, "", "", False)
-    return Frozen(tuple(walk.given), tuple(at for at in walk.asked if not lies_in(at, walk.unnamed)))
+    return Frozen(tuple(walk.given), frozenset(at for at in walk.asked if not lies_in(at, walk.unnamed)))
 
 
 @dataclass(slots=True)
@@ -91,7 +89,7 @@ class _FreezeWalk:
             # The alternatives of a value have no confidence of their own.
             self.ask(pointer)
         else:
-            branch = None if value in (None, _OUT) else branch_of(node, value)
+            branch = None if value in (None, MISSING) else branch_of(node, value)
             if branch is not None and is_plain(node.branches[branch]):
                 self.visit(node.branches[branch], value, pointer, path, False)
             else:
@@ -100,10 +98,10 @@ class _FreezeWalk:
     def _slot(self, node: Slot, value: Any, pointer: str, spare: bool) -> None:
         if self.asks(pointer):
             return
-        if value is _OUT and spare:
+        if value is MISSING and spare:
             self._give(node, None, pointer)
             return
-        text = None if value is _OUT or isinstance(value, (dict, list)) else scalar_text(value)
+        text = None if value is MISSING or isinstance(value, (dict, list)) else scalar_text(value)
         if text is not None and node.accepts(text.encode()):
             self._give(node, text, pointer)
         else:
@@ -118,14 +116,14 @@ class _FreezeWalk:
         may_close = spare or node.nullable
         for place in node.properties:
             step = escape(place.name)
-            part = value.get(place.name, _OUT) if there else _OUT
+            part = value.get(place.name, MISSING) if there else MISSING
             free = not place.required or (may_close and not there)
             self.visit(place.node, part, f"{pointer}/{step}", f"{path}/{step}", free)
         named = {place.name for place in node.properties}
         unnamed = (name for name in value if name not in named) if there else ()
         self.unnamed.update(f"{pointer}/{escape(name)}" for name in unnamed)
         for rest in node.rest:
-            self._count(rest, _OUT, f"{pointer}/*")
+            self._count(rest, MISSING, f"{pointer}/*")
 
     def _array(self, node: ArrayNode, value: Any, pointer: str, path: str) -> None:
         asked = self.changes.within(path) or self.asks_within(pointer)
@@ -169,7 +167,7 @@ class _FreezeWalk:
 
     def _count(self, node: Node, value: Any, pointer: str) -> None:
         """Tells the model to look for no rows here."""
-        self.given.append(Given(pointer, node, "stored", None if value is _OUT else json_text(value), {}))
+        self.given.append(Given(pointer, node, "stored", None if value is MISSING else json_text(value), {}))
 
 
 def is_plain(node: Node) -> bool:
@@ -189,47 +187,43 @@ def _beginnings(record: Record) -> dict[str, int]:
     return beginnings
 
 
-def left_of(record: Record, changes: Changes) -> Any:
-    """Returns the value of a record without the places that are gone; it may be changed."""
-    left = copied(record.value)
-    for place in changes.gone:
-        for pointer in list(_places(place.split("/")[1:], left, left, "")):
-            put_value(left, pointer)
-    return left
+def left_of(value: Any, changes: Changes, pointer: str = "") -> Any:
+    """Returns a value of a record without the places that are gone."""
+    if isinstance(value, list):
+        return [left_of(part, changes, f"{pointer}/{at}") for at, part in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    parts = {name: (part, f"{pointer}/{escape(name)}") for name, part in value.items()}
+    return {name: left_of(part, changes, at) for name, (part, at) in parts.items() if not changes.drops(at)}
 
 
-def taken_places(left: Any, new: Any, asked: Iterable[str]) -> list[str]:
-    """Returns the pointers of the asked parts of a new record, to be put into what is left of the old one."""
-    places = dict.fromkeys(pointer for place in asked for pointer in _places(place.split("/")[1:], left, new, ""))
-    return [at for at in places if not any(outer in places for outer in above(at) if outer != at)]
+def join(old: Any, new: Any, asked: Collection[str]) -> tuple[Any, set[str]]:
+    """Returns the value of an old record with the asked parts of a new one, and the pointers of these.
 
-
-def splice(left: Any, new: Any, taken: Iterable[str]) -> Any:
-    """Returns what is left of a record, which is changed, with these parts of a new one."""
-    for pointer in taken:
-        if not pointer:
-            return new
-        put_value(left, pointer, value_at(new, pointer))
-    return left
-
-
-def _places(steps: Sequence[str], old: Any, new: Any, pointer: str) -> Iterator[str]:
-    """Yields the places of an old record that a template names, to be taken from a new one.
-
-    A list of another length and an object that only the new one has are taken whole; a list without an item stays.
+    `asked` are pointers and templates. A list of another length and an object that only the new one has are taken
+    whole; a list without an item stays.
     """
-    if not steps:
-        yield pointer
-    elif isinstance(old, list):
-        if isinstance(new, list) and len(old) != len(new) and old:
-            yield pointer
-        elif isinstance(new, list):
-            items, named = range(len(old)), index_of(steps[0])
-            for at in items if named is None else items[named : named + 1]:
-                yield from _places(steps[1:], old[at], new[at], f"{pointer}/{at}")
-    elif isinstance(new, dict):
-        if isinstance(old, dict):
-            name = unescape(steps[0])
-            yield from _places(steps[1:], old.get(name), new.get(name), f"{pointer}/{steps[0]}")
-        else:
-            yield pointer
+    below = defaultdict[str, dict[str, None]](dict)
+    for around, _, step in (at.rpartition("/") for place in asked for at in above(place) if at):
+        below[around][unescape(step)] = None
+    taken = set[str]()
+
+    def visit(old: Any, new: Any, pointer: str, path: str) -> Any:
+        inside = {**below.get(pointer, {}), **below.get(path, {})}
+        lists, objects = (isinstance(old, kind) and isinstance(new, kind) for kind in (list, dict))
+        whole = (lists and 0 < len(old) != len(new)) or (isinstance(new, dict) and not isinstance(old, list | dict))
+        if pointer in asked or path in asked or (inside and whole):
+            taken.add(pointer)
+            return new
+        if inside and lists:
+            pairs = enumerate(zip(old, new, strict=False))
+            return [visit(*pair, f"{pointer}/{at}", f"{path}/*") for at, pair in pairs]
+        if not (inside and objects):
+            return old
+        parts = dict[str, Any]()
+        for name in {**old, **inside}:
+            step = f"/{escape(name)}"
+            parts[name] = visit(old.get(name, MISSING), new.get(name, MISSING), f"{pointer}{step}", f"{path}{step}")
+        return {name: part for name, part in parts.items() if part is not MISSING}
+
+    return visit(old, new, "", ""), taken

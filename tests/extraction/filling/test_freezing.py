@@ -10,7 +10,7 @@ import pytest
 from tests.support.remote_forms import form_of
 
 from cinnabar.extraction.documents.content.document import Evidence, Span
-from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, splice, taken_places
+from cinnabar.extraction.filling.overlay.freezing import freeze, join
 from cinnabar.extraction.filling.overlay.given import told
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.compiling.version_changes import Changes
@@ -30,11 +30,6 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["lines"],
 }
-
-
-def spliced(old: Any, new: Any, changes: Changes, frozen: Frozen) -> tuple[Any, list[str]]:
-    taken = taken_places(old, new, (*changes.asked_places, *frozen.asked))
-    return splice(old, new, taken), taken
 
 
 @pytest.mark.parametrize(("below", "asked"), [(0.0, 0), (0.8, 3000)])
@@ -57,7 +52,7 @@ def test_a_list_of_thousands_of_rows_is_frozen_and_joined_quickly(below: float, 
     begin = time.process_time()
     frozen = freeze(form, record, changes, below)
     answer = {"lines": [line | {"tax": "7%"} for line in lines]}
-    joined, taken = spliced({"lines": lines}, answer, changes, frozen)
+    joined, taken = join({"lines": lines}, answer, {*changes.asked_places, *frozen.asked})
     assert time.process_time() - begin < 4
     known, _, rows = told(frozen.given)
     assert len(frozen.asked) == asked and len(known) == 6000 - asked
@@ -74,8 +69,8 @@ def test_a_list_that_may_lack_rows_is_asked_as_a_whole() -> None:
 
 
 def test_a_number_that_became_a_boolean_is_taken_from_the_new_record() -> None:
-    joined, taken = spliced({"paid": 1, "by": "card"}, {"paid": True}, Changes(changed=("/paid",)), Frozen((), ()))
-    assert joined["paid"] is True and joined["by"] == "card" and taken == ["/paid"]
+    joined, taken = join({"paid": 1, "by": "card"}, {"paid": True}, {"/paid"})
+    assert joined["paid"] is True and joined["by"] == "card" and taken == {"/paid"}
 
 
 def test_an_unsure_value_of_an_open_property_stays_since_no_model_is_asked_for_it() -> None:
@@ -83,4 +78,4 @@ def test_an_unsure_value_of_an_open_property_stays_since_no_model_is_asked_for_i
     old = {"a": "x", "other": "y"}
     leaves = tuple(LeafRow(f"/{name}", json.dumps(text), 0.3, "copied") for name, text in old.items())
     frozen = freeze(form_of(schema), Record(json.dumps(old), leaves, 0.3), Changes(), 0.5)
-    assert spliced(old, {"a": "z"}, Changes(), frozen) == ({"a": "z", "other": "y"}, ["/a"])
+    assert join(old, {"a": "z"}, frozen.asked) == ({"a": "z", "other": "y"}, {"/a"})
