@@ -50,7 +50,7 @@ class Wire:
 
     def asks(self, node: Node, pointer: str) -> bool:
         """Returns whether the schema asks for anything at this place."""
-        if isinstance(node, Slot):
+        if isinstance(node, Slot) or pointer in self.known:
             return pointer not in self.known
         if pointer not in self._above:
             return not (isinstance(node, ArrayNode) and node.index in self._counted)

@@ -85,7 +85,7 @@ class StoredRecord:
         """Returns what is filled if there is nothing to ask."""
         return Filled("", json_text(self.left), {}, {}, 0, 0)
 
-    def join(self, compiled: CompiledSchema, filled: Filled) -> tuple[Filled, Collection[str]]:
+    def join(self, compiled: CompiledSchema, filled: Filled) -> tuple[Filled, set[str]]:
         """Returns the stored record with what was asked of a filled one, with the leaves of that alone, and its places.
 
         Raises NotAccepted if the schema does not allow the record.

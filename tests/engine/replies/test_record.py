@@ -189,6 +189,14 @@ def test_a_property_known_to_be_absent_stays_absent() -> None:
     assert json.loads(found.record) == {"name": "Ada", "day": None, "paid": True, "lines": []}
 
 
+@pytest.mark.parametrize("known", [{"kind": '"x"'}, {"kind__what": '"x"', "kind__price": "2"}])
+def test_known_alternatives_are_not_asked_and_stay(known: dict[str, str]) -> None:
+    line = NOTE["properties"]["lines"]["items"]
+    found = answered({"type": "object", "properties": {"kind": {"oneOf": [line, {"type": "string"}]}}}, "", **known)
+    assert isinstance(found, Filled), found
+    assert json.loads(found.record) == {"kind": "x" if len(known) == 1 else {"what": "x", "price": 2}}
+
+
 def test_alternatives_open_properties_and_first_items_are_read() -> None:
     schema = {
         "type": "object",
