@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from cinnabar.engine.language.record_graph import RecordGraph, distances, edges_from
+from cinnabar.engine.language.record_graph import RecordGraph, distances
 from cinnabar.engine.models.language.arrays import Bools, Ints
-from cinnabar.engine.models.language.lifting import Vocabulary
+from cinnabar.engine.models.language.lifting import Vocabulary, steps_from
 from cinnabar.schemas.automata.automaton import Automaton
 
 
@@ -120,15 +120,15 @@ def spelled_graph(graph: RecordGraph, tokenizer: TokenSpelling) -> RecordGraph:
     those that can no longer be reached no edge leads away.
     """
     spelled = _Spelled(graph, tokenizer)
-    entered = np.zeros(graph.states, np.bool_)
+    first = np.arange(graph.states) == 0
+    entered = first.copy()
     entered[graph.target[~spelled.forced[graph.source]]] = True
-    entered[0] = True
     fresh = np.flatnonzero(entered & spelled.forced)
     while True:
         for state in fresh.tolist():
             spelled.follow(state)
         kept = spelled.kept()
-        reached = _reachable_states(graph.states, graph.source[kept], graph.target[kept])
+        reached = steps_from(first, graph.source[kept], graph.target[kept]) >= 0
         # A tokenisation that the graph lacks leaves all edges of its state, so that more states are reached.
         fresh = np.flatnonzero(reached & spelled.forced & ~spelled.seen)
         if not len(fresh):
@@ -263,18 +263,3 @@ def _arrivals(automaton: Automaton, byte_of: Ints, sizes: Ints) -> tuple[list[in
         of[:] = np.where(low == high, high, -1)
     came[0] = last[0] = -1
     return came.tolist(), last.tolist()
-
-
-def _reachable_states(states: int, source: Ints, target: Ints) -> Bools:
-    """[N] bool, the states that these edges reach from the first one."""
-    begin = np.searchsorted(source, np.arange(states + 1))
-    reached = np.zeros(states, np.bool_)
-    reached[0] = True
-    fresh = np.array([0])
-    while len(fresh):
-        ahead = np.zeros(states, np.bool_)
-        ahead[target[edges_from(fresh, begin)]] = True
-        ahead &= ~reached
-        reached |= ahead
-        fresh = np.flatnonzero(ahead)
-    return reached

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from cinnabar.engine.models.language.arrays import Ints
-from cinnabar.engine.models.language.lifting import Vocabulary, lift
+from cinnabar.engine.models.language.lifting import Vocabulary, edges_from, lift, steps_from
 from cinnabar.schemas.automata.automaton import Automaton
 
 
@@ -145,23 +145,6 @@ def ended_by(graph: RecordGraph, tokens: Iterable[int]) -> RecordGraph:
     return replace(graph, token_class=token_class, tokens=np.append(graph.tokens, others))
 
 
-def edges_from(states: Ints, begin: Ints) -> Ints:
-    """Returns the numbers of the edges that leave these states; begin: [N + 1], where the edges of each state begin."""
-    sizes = begin[states + 1] - begin[states]
-    found: Ints = np.repeat(begin[states] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
-    return found
-
-
 def distances(states: int, source: Ints, target: Ints) -> Ints:
     """Returns the fewest edges from each state to the last one, -1 if there is no way."""
-    distance = np.full(states, -1, np.int64)
-    distance[-1] = 0
-    order = np.argsort(target, kind="stable")
-    source, begin = source[order], np.searchsorted(target[order], np.arange(states + 1))
-    reached, steps = np.array([states - 1]), 0
-    while len(reached):
-        steps += 1
-        before = np.unique(np.concatenate([source[begin[state] : begin[state + 1]] for state in reached.tolist()]))
-        reached = before[distance[before] < 0]
-        distance[reached] = steps
-    return distance
+    return steps_from(np.arange(states) == states - 1, target, source)

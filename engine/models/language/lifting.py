@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.models.language.arrays import Ints
+from cinnabar.engine.models.language.arrays import Bools, Ints
 from cinnabar.errors import ModelError
 from cinnabar.schemas.automata.automaton import Automaton
 
@@ -233,7 +233,7 @@ def _onward(
     return whole.take(first), same[np.concatenate(places)]
 
 
-def _useful(automaton: Automaton, source: Ints, target: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _useful(automaton: Automaton, source: Ints, target: Ints) -> tuple[Ints, Bools]:
     """Returns (new number of each useful state, -1 for the others; which of them accept).
 
     A state is useful if tokens reach it and lead from it to acceptance; the start always counts. Bytes reach all states
@@ -242,18 +242,27 @@ def _useful(automaton: Automaton, source: Ints, target: Ints) -> tuple[Ints, npt
     states = max(automaton.states, 1)
     accepting = np.zeros(states, np.bool_)
     accepting[: automaton.states] = automaton.accepting
-    start = np.zeros(states, np.bool_)
-    start[0] = True
-    useful = _spread(start, source, target) & _spread(accepting, target, source)
-    useful[0] = True
+    start = np.arange(states) == 0
+    useful = start | ((steps_from(start, source, target) >= 0) & (steps_from(accepting, target, source) >= 0))
     return np.where(useful, np.cumsum(useful) - 1, -1), accepting[useful]
 
 
-def _spread(marked: npt.NDArray[np.bool_], source: Ints, target: Ints) -> npt.NDArray[np.bool_]:
-    """Returns the marked states and all states that edges reach from them."""
-    spread = marked.copy()
-    while True:
-        new = np.unique(target[spread[source] & ~spread[target]])
-        if not len(new):
-            return spread
-        spread[new] = True
+def steps_from(marked: Bools, source: Ints, target: Ints) -> Ints:
+    """Returns the fewest edges by which each state is reached from the marked ones, -1 where no way leads: [N]."""
+    order = np.argsort(source, kind="stable")
+    begin, ahead = np.searchsorted(source[order], np.arange(len(marked) + 1)), target[order]
+    steps = np.where(marked, 0, -1)
+    reached, count = np.flatnonzero(marked), 0
+    while len(reached):
+        count += 1
+        reached = np.unique(ahead[edges_from(reached, begin)])
+        reached = reached[steps[reached] < 0]
+        steps[reached] = count
+    return steps
+
+
+def edges_from(states: Ints, begin: Ints) -> Ints:
+    """Returns the numbers of the edges that leave these states; begin: [N + 1], where the edges of each state begin."""
+    sizes = begin[states + 1] - begin[states]
+    found: Ints = np.repeat(begin[states] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
+    return found
