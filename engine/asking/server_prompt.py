@@ -28,7 +28,7 @@ def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message
     """Returns the messages that ask for a request's form, behind examples of questions and answers."""
     parts = []
     if request.known:
-        parts.append(f"{_KNOWN}\n{without_prompt_marks(known_values(request.known))}")
+        parts.append(f"{_KNOWN}\n{drop_prompt_marks(known_values(request.known))}")
     parts.append(_document(request.passage.text))
     messages = [{"role": "system", "content": answer_task(request.form)}]
     for example in few_shot.nearest(request.form, request.passage.text):
@@ -39,17 +39,17 @@ def messages_of(request: Request, wire: Wire, few_shot: FewShot) -> list[Message
 
 
 def _document(text: str) -> str:
-    return f"<document>\n{without_prompt_marks(text)}\n</document>"
+    return f"<document>\n{drop_prompt_marks(text)}\n</document>"
 
 
 def retry_messages(answer: str, problems: Sequence[str]) -> list[Message]:
     """Returns the messages that follow an unusable answer: the answer and its problems."""
     named = "\n".join(f"- {problem}" for problem in problems[:LISTED_FAULTS])
     # Both quote the document.
-    said, wrong = without_prompt_marks(answer), f"{_WRONG}\n{without_prompt_marks(named)}"
+    said, wrong = drop_prompt_marks(answer), f"{_WRONG}\n{drop_prompt_marks(named)}"
     return [{"role": "assistant", "content": said}, {"role": "user", "content": wrong}]
 
 
-def without_prompt_marks(text: str) -> str:
+def drop_prompt_marks(text: str) -> str:
     """Returns the text with blanks inside everything that looks like a mark of a prompt, so that it stays text."""
     return _MARK.sub(r"\g<0> ", text)

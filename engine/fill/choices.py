@@ -158,10 +158,10 @@ def drop_unlikely_values(form: Form, filled: Filled) -> Filled:
         slot = form.slots[leaf.slot]
         if slot.nullable and not slot.written:
             unlikely.append(pointer)
-    return with_nulls(form, filled, unlikely)
+    return put_nulls(form, filled, unlikely)
 
 
-def with_nulls(form: Form, filled: Filled, pointers: Sequence[str]) -> Filled:
+def put_nulls(form: Form, filled: Filled, pointers: Sequence[str]) -> Filled:
     """Returns the record with null at these pointers, or without them where null is no value; not if its schema
     refuses that."""
     by_slot: dict[int, list[str]] = {}

@@ -50,7 +50,7 @@ class Sureness:
     first: float
 
 
-def without_made_up_values(form: Form, filled: Filled) -> Filled:
+def drop_made_up_values(form: Form, filled: Filled) -> Filled:
     """Returns the record, the demanded values that the model made up flagged as missing.
 
     One that the document does not print is made up if the model itself rather doubts it.

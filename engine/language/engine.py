@@ -8,7 +8,7 @@ from dataclasses import replace
 from cinnabar.engine.asking.few_shot import Examples, shown_with
 from cinnabar.engine.fill.choices import drop_unlikely_values
 from cinnabar.engine.fill.engine import FormState, Watcher, failure_of, notify, run_stream
-from cinnabar.engine.language.answer import read_written, without_made_up_values
+from cinnabar.engine.language.answer import drop_made_up_values, read_written
 from cinnabar.engine.language.decoded import Decoded, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.graph_cache import cached_graph
@@ -134,7 +134,7 @@ class LanguageEngine:
                 # A reading beside another one is weighed with that.
                 if not request.passage.draft:
                     filled = drop_unlikely_values(request.form, filled)
-            return without_made_up_values(request.form, filled)
+            return drop_made_up_values(request.form, filled)
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 

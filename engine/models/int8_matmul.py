@@ -197,7 +197,7 @@ def _parts(rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return high, scaled.sub_(high).mul_(FINER).round_(), scale
 
 
-def with_integer_products(module: M) -> M:
+def use_integer_products(module: M) -> M:
     """Returns the module with its linear layers in integers; it shares all other parts with the one given.
 
     On a device without fast and exact products of 8-bit integers that is the module itself.

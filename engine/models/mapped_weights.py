@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from cinnabar.engine.models.int8_matmul import take_integers, with_integer_products
+from cinnabar.engine.models.int8_matmul import take_integers, use_integer_products
 from cinnabar.schemas.cache_files import CacheFiles, cache_folder, mark_used
 
 _M = TypeVar("_M", bound=nn.Module)
@@ -50,7 +50,7 @@ def mapped_module(identity: object, integers: bool, empty: Callable[[], _M], loa
     @cache
     def made() -> Tensors:
         loaded = load().eval()
-        state = (with_integer_products(loaded) if integers else loaded).state_dict()
+        state = (use_integer_products(loaded) if integers else loaded).state_dict()
         return sum(tensor.nbytes for tensor in state.values()), state.items()
 
     held = mapped_tensors((identity, integers), _code(), made, FOLDER, LIMIT)

@@ -23,13 +23,13 @@ from cinnabar.engine.readings.times import (
     RANGE,
     STAMP,
     TIME,
+    add_seconds,
     bare_time,
     is_beside,
     minutes_between,
     read_datetimes,
     read_time,
     rfc_times,
-    with_seconds,
     zone_after,
 )
 from cinnabar.schemas.automata.numbers import canonical_number
@@ -191,7 +191,7 @@ def strip_marks(text: str) -> str:
 def _add_times(found: _Found, times: Sequence[str]) -> None:
     found.add("time", times)
     for time in times:
-        found.add("time", (with_seconds(time), time[:5]))
+        found.add("time", (add_seconds(time), time[:5]))
 
 
 def _time_of(core: str, before: str) -> re.Match[str] | None:

@@ -12,7 +12,7 @@ from cinnabar.engine.readings.dates import DURATION, dates_in
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.numerals import FRACTIONS, NUMBER_WORDS, digits_to_decimals
 from cinnabar.engine.readings.quantities import SCALED, quantity_spans
-from cinnabar.engine.readings.times import RANGE, STAMP, TIME, is_beside, with_zone
+from cinnabar.engine.readings.times import RANGE, STAMP, TIME, end_of_zone, is_beside
 
 MentionKind = Literal["number", "date", "time", "datetime", "duration", "code"]
 
@@ -86,7 +86,7 @@ def _add_covers(text: str, locale: Locale, out: set[Mention]) -> list[tuple[int,
         if ":" in text[start:end]:
             covers.append((start, end))
     for match in STAMP.finditer(text):
-        out.add(Mention(match.start(), with_zone(text, match.end()), "datetime"))
+        out.add(Mention(match.start(), end_of_zone(text, match.end()), "datetime"))
         covers.append(match.span())
     _pair(text, [(start, end) for start, end, _ in dates], times, out)
     codes = [match.span() for pattern in (_ADDRESS, _URL, _IBAN) for match in pattern.finditer(text)]
@@ -125,7 +125,7 @@ def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]],
     order = sorted([*((*day, True) for day in dates), *((*clock, False) for clock in times)])
     pairs = []
     for (start, end, is_date), (begin, until, is_other) in pairwise(order):
-        gap = text[end if is_date else with_zone(text, end) : begin]
+        gap = text[end if is_date else end_of_zone(text, end) : begin]
         clock, behind = (text[begin:until], text[until : until + 24]) if is_date else (text[start:end], "")
         if is_date != is_other and end <= begin and is_beside(gap, clock, is_date, behind):
             pairs.append((len(gap), start, begin, until))
@@ -133,7 +133,7 @@ def _pair(text: str, dates: list[tuple[int, int]], times: list[tuple[int, int]],
     for _, start, begin, until in sorted(pairs):
         if not taken & {start, begin}:
             taken |= {start, begin}
-            out.add(Mention(start, with_zone(text, until), "datetime"))
+            out.add(Mention(start, end_of_zone(text, until), "datetime"))
 
 
 class _Cover:

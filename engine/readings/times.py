@@ -124,7 +124,7 @@ def zone_after(text: str, end: int) -> re.Match[str] | None:
     return zone if exact or re.match(r"\s[-−]\d{4}", text[end:]) else None
 
 
-def with_zone(text: str, end: int) -> int:
+def end_of_zone(text: str, end: int) -> int:
     """Returns the end of a time with the zone behind it; the time itself ends at this character."""
     zone = zone_after(text, end)
     return end if zone is None else zone.end()
@@ -212,7 +212,7 @@ def _times(hour: int, minute: str, second: str | None, half: str | None, after: 
     return (other, plain) if turned else (plain, other)
 
 
-def with_seconds(time: str) -> str:
+def add_seconds(time: str) -> str:
     """Returns the same time as HH:MM:SS."""
     return time if time.count(":") == 2 else time + ":00"
 
@@ -263,8 +263,8 @@ def read_datetimes(text: str, locale: Locale, after: str = "") -> tuple[tuple[st
     local: list[str] = []
     for day in map(_after, dates[0][2]) if _is_next_day(match) else dates[0][2]:
         for time in read_time(match, rest[match.end() :] + after):
-            full += _rfc(day, with_seconds(time), zone)
-            local += [f"{day}T{with_seconds(time)}", f"{day}T{time[:5]}"]
+            full += _rfc(day, add_seconds(time), zone)
+            local += [f"{day}T{add_seconds(time)}", f"{day}T{time[:5]}"]
     return tuple(dict.fromkeys(full)), tuple(dict.fromkeys(local))
 
 
@@ -302,7 +302,7 @@ def rfc_times(times: Iterable[str], zone: re.Match[str] | None) -> tuple[str, ..
     """Returns times of day with their offset, as RFC 3339 has them; without a zone they count as UTC."""
     if zone is not None and zone["region"]:
         return ()
-    return tuple(_rfc("2000-01-01", with_seconds(time), zone)[0][11:] for time in times)
+    return tuple(_rfc("2000-01-01", add_seconds(time), zone)[0][11:] for time in times)
 
 
 def _rfc(day: str, time: str, zone: re.Match[str] | None) -> tuple[str, ...]:

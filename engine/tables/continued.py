@@ -13,7 +13,7 @@ from cinnabar.engine.tables.table import Between, PrintedTable, TableRow
 CONTINUED_FORMS = 0.5
 
 
-def with_continued(tables: Sequence[PrintedTable], text: str) -> list[PrintedTable]:
+def join_continued(tables: Sequence[PrintedTable], text: str) -> list[PrintedTable]:
     """Returns tables, those without heads joined to the one above if their columns are of the same kinds."""
     found: list[PrintedTable] = []
     for table in tables:

@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+(?:[^\s:]*\w)?|[^\s\w]+|\t[ \t]*| [ \t]+")
 _Words = tuple[Span, ...]
 
 
-def with_headings(table: PrintedTable, text: str, above: int = 0) -> PrintedTable:
+def add_headings(table: PrintedTable, text: str, above: int = 0) -> PrintedTable:
     """Returns a table with a column more for each part of its headings that is not the same in all of a kind.
 
     So has what stands in a line of its own below each row.

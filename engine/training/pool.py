@@ -63,7 +63,7 @@ def _typical_length(source: TrainingSource) -> float:
     return float(sizes[len(sizes) // 2])
 
 
-def with_evidence(source: TrainingSource, words: Tensor, wordpieces: WordPieces) -> TrainingSource:
+def add_evidence(source: TrainingSource, words: Tensor, wordpieces: WordPieces) -> TrainingSource:
     """Returns the source with `SlotTarget.evident_at` filled in; words: [V, H], the vectors of the vocabulary."""
     return replace(source, train=[_with_evidence(p, words, wordpieces) for p in source.train])
 

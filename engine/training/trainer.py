@@ -20,7 +20,7 @@ from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.settings import precision_asked
 from cinnabar.engine.training.batches import TrainingBatch, collate
 from cinnabar.engine.training.objective import losses, total
-from cinnabar.engine.training.pool import Mix, TrainingSource, with_evidence
+from cinnabar.engine.training.pool import Mix, TrainingSource, add_evidence
 
 #: The file in a run's folder from which it resumes.
 CHECKPOINT = "checkpoint.pt"
@@ -111,7 +111,7 @@ def train(
     spent, step = _resume(checkpoint, network, optimizer, device)
     rng = random.Random(config.seed * 1_000_003 + step)
     words = network.encoder.words.weight.detach().cpu()
-    mix = Mix([with_evidence(source, words, wordpieces) for source in sources], rng)
+    mix = Mix([add_evidence(source, words, wordpieces) for source in sources], rng)
     clock = _Clock(config, spent, step)
     saved = time.monotonic()
     means: dict[str, float] = {}

@@ -19,9 +19,9 @@ from cinnabar.extraction.corrections.stored import entry_rows
 from cinnabar.extraction.corrections.units import LEFT_OUT, CorrectedPlace, RecordDraft
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import CODE as CHECK_FAILED
-from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.filling.checks.validation import RecordViolation, Validator
-from cinnabar.extraction.filling.evidence.doubts import with_emptiness
+from cinnabar.extraction.filling.evidence.doubts import mark_empty
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.store import tables
@@ -270,7 +270,7 @@ def _judged_again(outcome: Outcome, record: Record, base: Reviewed, rules: Rules
         detail = "; ".join(f"{v.pointer or '/'}: {v.message}" for v in violations[:5])
         pointers = tuple(dict.fromkeys(v.pointer for v in violations))
         return _held(outcome, "invalid", detail, pointers, rules)
-    record = with_emptiness(record, rules.compiled.form)
+    record = mark_empty(record, rules.compiled.form)
     outcome = replace(outcome, record=record)
     if held and base.code == EMPTY_RECORD and EMPTY in record.flags:
         return _held(outcome, base.code, base.detail, base.pointers, rules)
@@ -278,12 +278,12 @@ def _judged_again(outcome: Outcome, record: Record, base: Reviewed, rules: Rules
     if left and base.code not in ("invalid", CHECK_FAILED):
         return _held(outcome, base.code, f"{base.detail}; left: {', '.join(left[:5])}", left, rules)
     outcome = replace(outcome, status="written", code="", detail="", pointers=())
-    (judged,) = with_checks([outcome], rules.checks, "quarantine" if base.code == CHECK_FAILED else rules.on_check)
+    (judged,) = apply_checks([outcome], rules.checks, "quarantine" if base.code == CHECK_FAILED else rules.on_check)
     if judged.status == "quarantined" and all(is_settled(record, pointer) for pointer in judged.pointers):
-        return with_checks([outcome], rules.checks, "flag")[0]
+        return apply_checks([outcome], rules.checks, "flag")[0]
     return judged
 
 
 def _held(outcome: Outcome, code: str, detail: str, pointers: tuple[str, ...], rules: Rules) -> Outcome:
     held = replace(outcome, status="quarantined", code=code, detail=detail, pointers=pointers)
-    return with_checks([held], rules.checks, "flag")[0]
+    return apply_checks([held], rules.checks, "flag")[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.checks.validation import Validator
-from cinnabar.extraction.filling.evidence.doubts import with_fate, with_list_fate
+from cinnabar.extraction.filling.evidence.doubts import settle_empty_record, settle_incomplete_list
 from cinnabar.extraction.filling.overlay.facts import REFUSED
 from cinnabar.extraction.plan.run_options import OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record
@@ -74,12 +74,12 @@ def hold_invalid(one: JudgedRecord) -> Outcome | None:
 
 def drop_empty(one: JudgedRecord) -> Outcome | None:
     """Skips a record without a value, or holds it back, as its run says."""
-    return _unless_written(with_fate(one.written, "write" if one.stored else one.bounds.on_empty))
+    return _unless_written(settle_empty_record(one.written, "write" if one.stored else one.bounds.on_empty))
 
 
 def hold_incomplete_lists(one: JudgedRecord) -> Outcome | None:
     """Holds a record back with a list of another length than its document tells, if its run says so."""
-    return None if one.stored else _unless_written(with_list_fate(one.written, one.bounds.on_list_incomplete))
+    return None if one.stored else _unless_written(settle_incomplete_list(one.written, one.bounds.on_list_incomplete))
 
 
 def hold_unsure(one: JudgedRecord) -> Outcome | None:

@@ -15,7 +15,7 @@ from cinnabar.engine.request import Passage, Prompted
 from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents.content.document import Document, check_length, too_long
 from cinnabar.extraction.documents.invoice_copies import copies_in
-from cinnabar.extraction.filling.surroundings.notes import without_notes
+from cinnabar.extraction.filling.surroundings.notes import drop_notes
 from cinnabar.extraction.plan.limits import LEAST_LIMIT
 from cinnabar.schemas.facts import LANGUAGE
 from cinnabar.schemas.form.form import Form
@@ -145,7 +145,7 @@ def passage_of(document: Document, start: int = 0, end: int | None = None) -> Pa
     if len(document.parts) and len(box):
         size = np.array([(p.width or np.nan, p.height or np.nan) for p in document.parts], dtype=np.float32)
         box = box / np.tile(size, 2)[words.part[first:last]]
-    text = without_notes(ascii_digits(document.text[start:end]))
+    text = drop_notes(ascii_digits(document.text[start:end]))
     return Passage(
         # Not hashed: no file has such a digest.
         digest=f"{document.digest}:{start}:{end}",

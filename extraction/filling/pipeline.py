@@ -14,9 +14,9 @@ from cinnabar.extraction.documents.chunking import Chunk, on_pages
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.filling.checks.validation import Validator
-from cinnabar.extraction.filling.evidence.doubts import with_emptiness
+from cinnabar.extraction.filling.evidence.doubts import mark_empty
 from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text, outcome_of, to_quarantine
 from cinnabar.extraction.filling.merge.merging import merge
 from cinnabar.extraction.filling.overlay.facts import REFUSED, Facts, demanded_refusals, facts_of
@@ -26,7 +26,7 @@ from cinnabar.extraction.filling.recording import ALONE, record_of
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
 from cinnabar.extraction.filling.stages import DOUBTED, LAST, READ, STORED, MergedRecord, go_through
 from cinnabar.extraction.filling.tiers import Escalated, Tier, escalate
-from cinnabar.extraction.filling.timed_filling import LONG_DOCUMENT, DocumentRequests, fill_documents, with_advice
+from cinnabar.extraction.filling.timed_filling import LONG_DOCUMENT, DocumentRequests, add_advice, fill_documents
 from cinnabar.extraction.plan.run_options import OnCheck, OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
@@ -186,7 +186,7 @@ def _run_job(read: Sequence[OpenedInput], job: Job, overtakes: bool) -> Batch:
     }
     settled = {**dict(enumerate(planned)), **merged, **concluded}
     outcomes = {at: one for at, one in settled.items() if isinstance(one, Outcome)}
-    outcomes = dict(zip(outcomes, with_checks([*outcomes.values()], job.checks, job.on_check), strict=True))
+    outcomes = dict(zip(outcomes, apply_checks([*outcomes.values()], job.checks, job.on_check), strict=True))
     # The schema allows no record with what was to stay of these: they are read like new documents.
     again = [at for at in plans if at not in outcomes]
     whole = _run_job([replace(read[at], known=None) for at in again], job, False) if again else Batch([])
@@ -291,7 +291,7 @@ def _raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Re
         merged = [replace(one, refused=False in own.values()) for one, own in zip(merged, results, strict=True)]
     with limit_batches(job.max_seconds):
         finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)
-    return [with_advice(one, job.max_seconds) for one in finals], escalated
+    return [add_advice(one, job.max_seconds) for one in finals], escalated
 
 
 def _conclude(plan: _DocumentPlan, merged: MergedRecord, result: Result, job: Job) -> Outcome | None:
@@ -306,7 +306,7 @@ def _judge(plan: _DocumentPlan, filled: Filled, job: Job) -> Outcome | None:
     """Returns the outcome of a filled form, or of a stored record with what was asked of it; None as in `_merge`."""
     try:
         record, stored = _record_of(plan, filled, job)
-        record = with_emptiness(record, job.compiled.form)
+        record = mark_empty(record, job.compiled.form)
         refusals = demanded_refusals(plan.given, plan.facts)
         return outcome_of(JudgedRecord(plan.path, plan.document, record, job.bounds, stored, refusals))
     except Exception as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cinnabar.engine.request import Filled
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.merge.list_evidence import with_doubted_sums, without_sum_rows
+from cinnabar.extraction.filling.merge.list_evidence import doubt_contradicted_lists, remove_sum_rows
 from cinnabar.extraction.filling.overlay.given import Given, constants_of, gather, given_by, put
 from cinnabar.extraction.filling.overlay.marks import boxes_of
 from cinnabar.extraction.filling.passages import locale_of
@@ -62,12 +62,12 @@ def put_boxes(form: Form, read: MergedRecord) -> Filled:
 
 def drop_sum_rows(form: Form, read: MergedRecord) -> Filled:
     """Drops the rows of lists that are sums of those above."""
-    return without_sum_rows(form, read.filled, read.document.text)
+    return remove_sum_rows(form, read.filled, read.document.text)
 
 
 def doubt_sums(form: Form, read: MergedRecord) -> Filled:
     """Doubts the lists that do not add up."""
-    return with_doubted_sums(form, read.filled, read.document.text)
+    return doubt_contradicted_lists(form, read.filled, read.document.text)
 
 
 def read_beside(form: Form, read: MergedRecord) -> Filled:

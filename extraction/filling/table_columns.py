@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from cinnabar.engine.tables.headings import with_headings
+from cinnabar.engine.tables.headings import add_headings
 from cinnabar.engine.tables.table import PrintedTable, tables_of
 from cinnabar.extraction.documents.content.document import Document, Span
 from cinnabar.extraction.filling.passages import passage_of
@@ -29,7 +29,7 @@ class TableColumns:
         self._rows: dict[int, dict[str, tuple[Span, ...]]] = {}
         above = 0
         for table in tables_of(passage.text, passage.word_start, passage.word_box):
-            whole = with_headings(table, passage.text, above)
+            whole = add_headings(table, passage.text, above)
             named = [self._name(whole, column, len(table.heads)) for column in range(len(whole.heads))]
             # A heading holds for many rows.
             cells = {span: named[c] for row in whole.rows for c, cell in enumerate(row.cells) for span in cell}

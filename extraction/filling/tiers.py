@@ -21,11 +21,11 @@ from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, Asked
 from cinnabar.extraction.filling.escalation import likely_right
 from cinnabar.extraction.filling.merge.list_evidence import (
     contradicted_lists,
+    doubt_contradicted_lists,
+    place_numbers,
+    put_other_readings,
+    remove_sum_rows,
     settled_lists,
-    with_doubted_sums,
-    with_other_readings,
-    with_placed_numbers,
-    without_sum_rows,
 )
 from cinnabar.extraction.filling.merge.merging import merge, prefer_confident_record
 from cinnabar.extraction.filling.merge.weighing import weighed
@@ -298,7 +298,7 @@ class _Raised:
         filled = merge(self.form, chunks, [_answered(result, elsewhere) for result, (_, elsewhere) in answers])
         own, text = self.lower.filled, self.lower.document.text
         raised = put(self.form, replace(filled, steps=own.steps, reopened=own.reopened), self.sure)
-        raised = without_sum_rows(self.form, with_placed_numbers(self.form, raised, text, self.beside.known), text)
+        raised = remove_sum_rows(self.form, place_numbers(self.form, raised, text, self.beside.known), text)
         if self.prefer_confident:
             # Nobody asked for the long lists, so the record has its own ones.
             own = _unsure_of_worded(self.form, own)
@@ -307,7 +307,7 @@ class _Raised:
             settled = {} if self.partial else settled_lists(self.form, text, own, raised, kept)
             both = prefer_confident_record(self.form, own, raised, kept, settled, self.partial)
             if not self.partial:
-                both = with_other_readings(self.form, both, (own, raised), {*kept, *settled})
+                both = put_other_readings(self.form, both, (own, raised), {*kept, *settled})
             both = weighed(self.form, both, own, raised, self.beside.known, kept)
-            raised = with_doubted_sums(self.form, both, text)
+            raised = doubt_contradicted_lists(self.form, both, text)
         return go_through(self.form, replace(self.lower, filled=raised), RAISED)

@@ -43,7 +43,7 @@ def fill_documents(
         shared = filler.fill(requests) if requests else []
     answers = iter(shared)
     for at in together:
-        results[at] = [with_advice(next(answers), max_seconds) for _ in documents[at].requests]
+        results[at] = [add_advice(next(answers), max_seconds) for _ in documents[at].requests]
     for at in sorted(alone, key=lambda at: documents[at].tokens):
         results[at] = _fill_alone(documents[at].requests, filler, max_seconds)
     return [results[at] for at in range(len(documents))]
@@ -57,13 +57,13 @@ def _fill_alone(requests: Sequence[Request], filler: Filler, max_seconds: float 
         left = None if max_seconds is None else max_seconds - (time.thread_time() - begun)
         with limit_batches(left), progress_part(at / len(requests), (at + 1) / len(requests)):
             (result,) = filler.fill([request])
-        results.append(with_advice(result, max_seconds))
+        results.append(add_advice(result, max_seconds))
         if isinstance(result, Failed):
             break
     return results + [replace(results[-1], id=request.id) for request in requests[len(results) :]]
 
 
-def with_advice(result: Result, max_seconds: float | None) -> Result:
+def add_advice(result: Result, max_seconds: float | None) -> Result:
     """Returns the result; one that took too long says what to do."""
     if not isinstance(result, Failed) or result.code != TOO_SLOW or max_seconds is None:
         return result

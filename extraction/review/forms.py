@@ -20,10 +20,10 @@ from cinnabar.schemas.parsing.shape import (
     Object,
     Shape,
     String,
+    drop_null,
     is_nullable,
     notes_of,
-    with_notes,
-    without_null,
+    set_notes,
 )
 from cinnabar.schemas.pointers import unescape
 
@@ -55,7 +55,7 @@ class _Form:
 
     def place(self, shape: Shape, depth: int) -> dict[str, Any]:
         self._left -= 1
-        notes, kinds = notes_of(shape), without_null(shape)
+        notes, kinds = notes_of(shape), drop_null(shape)
         form: dict[str, Any] = {
             "kind": "any",
             "title": notes.title,
@@ -94,7 +94,7 @@ def _fields_of(kinds: Sequence[Shape]) -> list[Field]:
     for name, first in objects[0].items() if objects else ():
         own = [one[name] for one in objects]
         shape = union([one.shape for one in own]) or first.shape
-        joined.append(Field(name, with_notes(shape, notes_of(first.shape)), all(one.required for one in own)))
+        joined.append(Field(name, set_notes(shape, notes_of(first.shape)), all(one.required for one in own)))
     return joined
 
 

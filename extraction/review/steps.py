@@ -146,7 +146,7 @@ def watch(
         raise UsageError(f"{stored.paths[0]}: no step to show, the file cannot be read: {read.found}")
     if read.found.digest != stored.digest:
         raise UsageError(f"{stored.paths[0]}: the file holds other bytes than those that were read")
-    job = Assignment(stored.source, source, options).with_examples().job()
+    job = Assignment(stored.source, source, options).read_examples().job()
     assert isinstance(job.engine, (Engine, LanguageEngine))
     engine = _Followed(job.engine, tell)
     (outcome,) = run_batch([read], replace(job, engine=engine)).outcomes

@@ -61,7 +61,7 @@ def extract(
     document gets the schema that fits, or none. Raises UsageError before any work begins if the arguments do not go
     together. Raises RunError if the run fails; committed batches are kept, and the same call continues.
     """
-    assignment = Assignment(source, model, options, escalation, routing).with_examples()
+    assignment = Assignment(source, model, options, escalation, routing).read_examples()
     with begin_extraction(assignment, paths, out, progress) as run:
         return run.work_through(cluster)
 

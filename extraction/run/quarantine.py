@@ -14,7 +14,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.units import scalars
 from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.run.stored_run import Run
 from cinnabar.extraction.store.model_runs import READ_BY
@@ -130,7 +130,7 @@ def release(out: Path, chosen: Sequence[HeldDocument], allowed: Sequence[str] = 
         if not accepted:
             continue
         compiled = compile_schema(source.schema)
-        outcomes = with_checks(_outcomes(out, accepted), Checks(source, compiled), "flag")
+        outcomes = apply_checks(_outcomes(out, accepted), Checks(source, compiled), "flag")
         paths = [outcome.path for outcome in outcomes]
         with Store.open(out) as store:
             commit_waiting(store)

@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 from cinnabar.errors import NotAccepted, NotUnited, RunError
 from cinnabar.extraction.corrections.changes import renamed_record
-from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.stored_run import Run
@@ -55,7 +55,7 @@ def renamed_outcomes(
                     engine, parsers = read[one.document, one.schema_fingerprint]
                     info = DocumentInfo(one.document, "", 0, 0, 0, 0, parsers=tuple(parsers.split()))
                     made.append(Outcome(one.name, "written", "", "", one.document, info, record, engine=engine))
-        yield from with_checks(made, assignment.checks, assignment.options.on_check)
+        yield from apply_checks(made, assignment.checks, assignment.options.on_check)
 
 
 def bring_along(store: Store, assignment: Assignment, progress: ProgressListener) -> None:

@@ -23,8 +23,8 @@ from cinnabar.schemas.parsing.shape import (
     Object,
     Shape,
     String,
+    drop_null,
     is_open,
-    without_null,
 )
 from cinnabar.schemas.pointers import escape
 
@@ -53,7 +53,7 @@ def arrow_type(shape: Shape) -> pa.DataType:
     objects with open properties, arrays whose first items differ from the others, and an object without properties,
     which Parquet cannot store. A value there that is no string is stored as its canonical JSON text.
     """
-    kinds = {_branch(branch) for branch in without_null(shape)}
+    kinds = {_branch(branch) for branch in drop_null(shape)}
     if kinds == {pa.int64(), pa.float64()}:
         return pa.float64()
     return kinds.pop() if len(kinds) == 1 else pa.string()

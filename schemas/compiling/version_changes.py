@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cinnabar.schemas.compiling.compile import CompiledSchema
-from cinnabar.schemas.parsing.shape import Array, Object, Shape, is_nullable, is_open, notes_of, without_null
+from cinnabar.schemas.parsing.shape import Array, Object, Shape, drop_null, is_nullable, is_open, notes_of
 from cinnabar.schemas.pointers import escape, lies_within, lies_within_template, unescape
 
 
@@ -132,7 +132,7 @@ class _ChangeWalk:
 
 def _only(shape: Shape) -> Shape | None:
     """The one kind of value beside null; None if there are several."""
-    others = without_null(shape)
+    others = drop_null(shape)
     return others[0] if len(others) == 1 else None
 
 

@@ -30,9 +30,9 @@ from cinnabar.schemas.parsing.shape import (
     String,
     Union,
     branches,
+    drop_null,
     is_nullable,
     notes_of,
-    without_null,
 )
 from cinnabar.schemas.pointers import escape
 
@@ -55,7 +55,7 @@ class FormLayout:
         if isinstance(shape, Anything):
             shape = replace(SCALARS, notes=shape.notes)
         notes, nullable = notes_of(shape), is_nullable(shape)
-        others = without_null(shape)
+        others = drop_null(shape)
         scalars = tuple(b for b in others if not isinstance(b, (Array, Object)))
         containers = [b for b in others if isinstance(b, (Array, Object))]
         kinds: list[Shape] = [*_merge(containers)]
@@ -290,7 +290,7 @@ _KINDS: dict[type, str] = {Boolean: "yes or no", Number: "number", Enum: "choice
 
 def make_slot(shape: Shape, path: str, index: int) -> Slot:
     """The slot of a scalar shape."""
-    notes, nullable, others = notes_of(shape), is_nullable(shape), without_null(shape)
+    notes, nullable, others = notes_of(shape), is_nullable(shape), drop_null(shape)
     options, notes_of_options = _options(others)
     if options and not any(notes_of_options):
         notes_of_options = meanings(tuple(_plain(text) for text in options), notes.description)

@@ -34,7 +34,7 @@ from cinnabar.schemas.parsing.shape import (
     Shape,
     String,
     branches,
-    with_notes,
+    set_notes,
 )
 from cinnabar.schemas.refusals import Refusal, refused
 
@@ -91,14 +91,14 @@ def dependent(
     return union([s for s in (both, without, others) if s is not None])
 
 
-def with_unevaluated(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape:
+def close_unevaluated(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape:
     """The shape with `unevaluatedProperties` and `unevaluatedItems` applied to the undescribed parts."""
     for keyword, kind in (("unevaluatedProperties", Object), ("unevaluatedItems", Array)):
         if keyword not in schema:
             continue
         value = reader.optional(schema.below(keyword), ANY_TYPE, level + 1)
         parts = [_close(part, value) if isinstance(part, kind) else part for part in branches(shape)]
-        shape = with_notes(union(parts) or shape, shape.notes)
+        shape = set_notes(union(parts) or shape, shape.notes)
     return shape
 
 
@@ -117,7 +117,7 @@ def _close(shape: Shape, value: Shape | None) -> Shape:
 _OF_NUMBERS = {"multipleOf", *BOUNDS}
 
 
-def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
+def drop_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, level: int) -> Shape | None:
     """The shape without the values that `not` denies, as far as the denied values are types or choices."""
     denied = schema.get("not", False)
     left: Shape | None = shape
@@ -146,7 +146,7 @@ def without_denied(reader: ReadingState, shape: Shape, schema: SchemaObject, lev
     if left is None:
         reader.note_no_value(refused(Refusal.NOTHING, schema.pointer("not"), "not"))
         return None
-    return with_notes(left, shape.notes)
+    return set_notes(left, shape.notes)
 
 
 def _without(shape: Shape, texts: set[str | None]) -> Shape | None:

@@ -187,7 +187,7 @@ def branches(shape: Shape) -> tuple[Shape, ...]:
     return shape.branches if isinstance(shape, Union) else (shape,)
 
 
-def with_notes(shape: Shape, notes: Notes) -> Shape:
+def set_notes(shape: Shape, notes: Notes) -> Shape:
     """The same shape, with these notes laid over its own."""
     return replace(shape, notes=notes.over(shape.notes))
 
@@ -208,12 +208,12 @@ def is_nullable(shape: Shape) -> bool:
     return any(isinstance(b, (Null, Anything)) for b in branches(shape))
 
 
-def without_null(shape: Shape) -> tuple[Shape, ...]:
+def drop_null(shape: Shape) -> tuple[Shape, ...]:
     """The branches that are not null."""
     return tuple(b for b in branches(shape) if not isinstance(b, Null))
 
 
 def notes_of(shape: Shape) -> Notes:
     """The notes of a shape, completed by those of its only branch beside null."""
-    others = without_null(shape)
+    others = drop_null(shape)
     return shape.notes.over(others[0].notes) if len(others) == 1 else shape.notes

@@ -21,10 +21,10 @@ from cinnabar.schemas.keywords import MAPS
 from cinnabar.schemas.parsing.algebra import TYPES, anything_of, intersect, restrict, types_of, union
 from cinnabar.schemas.parsing.applicators import (
     alternatives,
+    close_unevaluated,
     condition,
     dependent,
-    with_unevaluated,
-    without_denied,
+    drop_denied,
 )
 from cinnabar.schemas.parsing.containers import array_shape, object_shape
 from cinnabar.schemas.parsing.language import smallest
@@ -41,7 +41,7 @@ from cinnabar.schemas.parsing.schema_object import (
     left,
     schema_notes,
 )
-from cinnabar.schemas.parsing.shape import Anything, Shape, branches, is_scalar, with_notes
+from cinnabar.schemas.parsing.shape import Anything, Shape, branches, is_scalar, set_notes
 from cinnabar.schemas.refusals import Refusal, refused
 
 #: The most conditions on the presence of properties that become alternatives.
@@ -102,9 +102,9 @@ class ShapeReader(ReadingState):
             if shape is None:
                 self.note_no_value(refused(Refusal.NOTHING, schema.pointer("type"), "type"))
                 return None
-            shape = with_unevaluated(self, shape, schema, level)
-            shape = without_denied(self, shape, schema, level)
-            return None if shape is None else with_notes(shape, schema_notes(place.value, place.pointer))
+            shape = close_unevaluated(self, shape, schema, level)
+            shape = drop_denied(self, shape, schema, level)
+            return None if shape is None else set_notes(shape, schema_notes(place.value, place.pointer))
         finally:
             if entered:
                 self.scope.pop()

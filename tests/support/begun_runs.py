@@ -32,7 +32,7 @@ def begun_extraction(
     routing: Routing | None = None,
 ) -> BatchedRun:
     """Returns an extraction that has begun."""
-    assignment = Assignment(source, model, options, escalation, routing).with_examples()
+    assignment = Assignment(source, model, options, escalation, routing).read_examples()
     return begin_extraction(assignment, paths, out, progress)
 
 
@@ -47,7 +47,7 @@ def begun_backfill(
     routing: Routing | None = None,
 ) -> Backfill:
     """Returns a backfill that has begun."""
-    assignment = Assignment(source, model, options, routing=routing).with_examples()
+    assignment = Assignment(source, model, options, routing=routing).read_examples()
     return begin_backfill(assignment, out, chosen, progress, others)
 
 

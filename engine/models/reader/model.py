@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.model import WHOLE, Canvas, Row, Scores, SlotInstance
-from cinnabar.engine.models.int8_matmul import with_integer_products
+from cinnabar.engine.models.int8_matmul import use_integer_products
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import WindowDecoder, WindowsAsked
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
@@ -34,6 +34,7 @@ from cinnabar.engine.models.reader.scoring.described_options import (
 )
 from cinnabar.engine.models.reader.scoring.reranking import RequestSlots, rerank
 from cinnabar.engine.models.reader.scoring.rows import (
+    add_alike,
     doubtful_beginnings,
     fields_within,
     item_slots,
@@ -44,21 +45,20 @@ from cinnabar.engine.models.reader.scoring.rows import (
     refused_rows,
     single_item_chance,
     sure_beginnings,
-    with_alike,
 )
 from cinnabar.engine.models.reader.scoring.spans import Answers, WindowScores
 from cinnabar.engine.models.reader.tables.column_signs import ListFields
 from cinnabar.engine.models.reader.tables.joined_tables import group_rows, named_rows
 from cinnabar.engine.models.reader.tables.matched_lists import (
+    add_missed_rows,
     drop_taken_words,
     list_fields,
     match_lists,
     rows_of_items,
     windows_outside_lists,
-    with_missed_rows,
     write_cell,
 )
-from cinnabar.engine.models.reader.tables.parents import with_parents
+from cinnabar.engine.models.reader.tables.parents import add_parents
 from cinnabar.engine.models.sentences.encoder import SentenceEncoder
 from cinnabar.engine.request import Filler, Passage
 from cinnabar.engine.settings import DEFAULT, Precision, in_precision
@@ -106,7 +106,7 @@ class ExtractiveReader:
         sentences: Callable[[], SentenceEncoder] | None = None,
     ) -> None:
         network = network.eval().to(device)
-        self.network = with_integer_products(network) if precision == "int8" else network
+        self.network = use_integer_products(network) if precision == "int8" else network
         self.wordpieces = wordpieces
         self.fingerprint = in_precision(config.fingerprint(fingerprint), precision)
         self.calibration = calibration
@@ -269,7 +269,7 @@ class ExtractiveReader:
         told = {at: [(start, row.chance) for start, row in rows.items()] for at, rows in rows_of_items(matched).items()}
         if len(told) == len(form.arrays):
             # No window needs to be asked for rows.
-            anchors = with_parents(form, [told[array.index] for array in form.arrays], matched, memory.passage.text)
+            anchors = add_parents(form, [told[array.index] for array in form.arrays], matched, memory.passage.text)
             return _match_rows(nest_rows(form, anchors), matched)
         all_odds = self.decoder.row_odds(form, self.form(form), memory)
         listed = memory.listed[form.fingerprint] = {}
@@ -283,14 +283,14 @@ class ExtractiveReader:
             places = [(piece, float(chances[piece])) for piece in likely.tolist()]
             begun = sure_beginnings(places, config.rows)
             if isinstance(array.item, Slot) and array.key is None and array.item.kind in ("number", "integer"):
-                begun = with_alike(begun, memory.passage.text, memory.pieces)
+                begun = add_alike(begun, memory.passage.text, memory.pieces)
             if not begun and config.applies("doubtful_rows"):
                 begun = doubtful_beginnings(places, fields, len(starts), config)
             starts_of_array = [(int(starts[piece]), chance) for piece, chance in begun]
             if named := named_rows(array, dict(starts_of_array), memory):
                 matched[array.index], known = named, dict(starts_of_array)
                 starts_of_array = sorted(({at: row.chance for at, row in named.items()} | known).items())
-            starts_of_array = with_missed_rows(starts_of_array, matched.get(array.index, {}), form, memory)
+            starts_of_array = add_missed_rows(starts_of_array, matched.get(array.index, {}), form, memory)
             left = refused_beginnings(places, begun, config.rows)
             doubtful = all(chance < config.described_options.list_rows for _, chance in starts_of_array)
             if doubtful and self.comparer is not None and is_list_of_options(form, array):
@@ -300,7 +300,7 @@ class ExtractiveReader:
             anchors.append(starts_of_array)
             refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
         if config.applies("bound_tables"):
-            anchors = with_parents(form, anchors, matched, memory.passage.text)
+            anchors = add_parents(form, anchors, matched, memory.passage.text)
         only = only_list(form) if config.applies("single_item") else None
         if only is not None and only.index not in listed and not anchors[only.index]:
             chance = self._single_item(form, memory, item_slots(form, only))

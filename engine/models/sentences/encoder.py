@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 
 from cinnabar.engine.models.identity import SHIPPED, about
-from cinnabar.engine.models.int8_matmul import Int8Linear, supports_int8, with_integer_products
+from cinnabar.engine.models.int8_matmul import Int8Linear, supports_int8, use_integer_products
 from cinnabar.engine.models.mapped_weights import WithoutDrawing, mapped_module
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.models.reader.network.encoder import Encoder
@@ -56,7 +56,7 @@ class SentenceEncoder:
     def __init__(self, encoder: Encoder, wordpieces: WordPieces, fingerprint: str, precision: Precision) -> None:
         self.fingerprint = fingerprint
         encoder = encoder.eval().requires_grad_(False)
-        self._encoder = with_integer_products(encoder) if precision == "int8" else encoder
+        self._encoder = use_integer_products(encoder) if precision == "int8" else encoder
         self._integers = any(isinstance(module, Int8Linear) for module in self._encoder.modules())
         self._wordpieces = wordpieces
         self._bfloat16 = precision == "bfloat16"

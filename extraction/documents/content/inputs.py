@@ -94,7 +94,7 @@ class Content(ABC):
         """Returns the bytes that a parser gets, None if it opens the file itself. Raises as `read`."""
         return self.read() if self.local is None else None
 
-    def with_bytes(self) -> Content:
+    def load_bytes(self) -> Content:
         """Returns it for another machine, with its bytes. Raises as `read`."""
         return Sent(self.name, self.read(), self.modified)
 
@@ -171,7 +171,7 @@ class Sent(Content):
         """Returns the bytes."""
         return self.data
 
-    def with_bytes(self) -> Content:
+    def load_bytes(self) -> Content:
         """Returns itself."""
         return self
 
@@ -262,7 +262,7 @@ def file_of(path: str) -> str:
     return file_path(re.sub(rf"#{FRAGMENT}\Z", "", path))
 
 
-def without_number(name: str) -> str:
+def drop_number(name: str) -> str:
     """Returns a name without the number of a second input."""
     return _SECOND.sub("", name)
 

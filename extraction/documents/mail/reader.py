@@ -26,7 +26,7 @@ from cinnabar.extraction.documents.mail.mime import MESSAGES, Entity, made, spli
 from cinnabar.extraction.documents.mail.quoting import joined_lines, marks
 from cinnabar.extraction.documents.mail.rtf import rtf_body
 from cinnabar.extraction.documents.mail.tnef import tnef_entity
-from cinnabar.extraction.documents.plain.charsets import decode, without_armour
+from cinnabar.extraction.documents.plain.charsets import decode, drop_armour
 from cinnabar.extraction.documents.plain.html import html_to_text, tidy
 
 # First the headers that a mail program shows, then those that tell the mail's identity and origin.
@@ -293,7 +293,7 @@ def _body(reading: ParseContext, entity: Entity) -> list[tuple[str, bytes]]:
             text = joined_lines(text, flow)
         text = tidy(text)
         builder.flags |= sealings_in(text)
-        text = without_armour(text)
+        text = drop_armour(text)
     text = clean(text)
     at = 0
     for kind, start, end in marks(text, markup, reading.settings.hidden):
@@ -322,7 +322,7 @@ def _add_attachment(reading: ParseContext, entity: Entity) -> None:
     text = entity.text()
     if _is_plain(media_type, by_suffix) or reading.settings.careful:
         builder.flags |= sealings_in(text)
-        builder.write(without_armour(text).strip("\r\n"))
+        builder.write(drop_armour(text).strip("\r\n"))
     elif text:
         add_content(reading, b"\xef\xbb\xbf" + text.encode("utf-8", "replace"), name, media_type)
 

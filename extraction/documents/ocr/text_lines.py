@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cinnabar.extraction.documents.content.limits import MAX_PAGE_WORDS
 from cinnabar.extraction.documents.marks.scanned import scanned_marks
 from cinnabar.extraction.documents.ocr.pictures import Pixels
-from cinnabar.extraction.documents.pdf.drawn_marks import with_marks
+from cinnabar.extraction.documents.pdf.drawn_marks import put_marks
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 
 #: A rectangle so many times as long as high tells the direction of its text.
@@ -133,6 +133,6 @@ def marked_page(
     places = np.array([mark.place or mark.box for mark in found])
     level = rotate_points(places[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2), -angle).reshape(-1, 4, 2)
     upright = np.concatenate([level.min(axis=1), level.max(axis=1)], axis=1).tolist()
-    words = with_marks(words, [replace(mark, place=tuple(place)) for mark, place in zip(found, upright, strict=True)])
+    words = put_marks(words, [replace(mark, place=tuple(place)) for mark, place in zip(found, upright, strict=True)])
     boxes = np.concatenate([box, np.array([mark.box for mark in found]) / zoom])
     return words, boxes[words.first], np.append(sure, np.full(len(found), MARK_SURE))[words.first]

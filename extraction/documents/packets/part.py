@@ -100,9 +100,9 @@ class PacketPart(Content):
         """Returns the bytes of the packet that a parser gets."""
         return content_of(self.content).parser_data()
 
-    def with_bytes(self) -> Content:
+    def load_bytes(self) -> Content:
         """Returns it with the packet's bytes."""
-        return replace(self, content=content_of(self.content).with_bytes())
+        return replace(self, content=content_of(self.content).load_bytes())
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def is_rtl(letter: str) -> bool:
     )
 
 
-def without_ligatures(word: str) -> str:
+def split_ligatures(word: str) -> str:
     """Returns a word with the letters of its ligatures, and the plain letters of Hebrew and Arabic forms."""
     if word.isascii():
         return word

@@ -168,7 +168,7 @@ _DIGITS = frozenset("123456789")
 _LETTERS = _DIGITS | frozenset("abcdefghijklmnpqrstuvwyz")
 
 
-def with_marks(words: PageWords, marks: Sequence[Mark]) -> PageWords:
+def put_marks(words: PageWords, marks: Sequence[Mark]) -> PageWords:
     """Returns the words of a page without those under its marks, and its marks behind them, for a layout to order.
 
     `first` of a mark counts from the last one backwards: -1 is the last.

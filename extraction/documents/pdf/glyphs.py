@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pypdfium2.raw as pdfium
 
-from cinnabar.extraction.documents.pdf.bidi import RTL_RANGES, read_word, without_ligatures
+from cinnabar.extraction.documents.pdf.bidi import RTL_RANGES, read_word, split_ligatures
 
 #: How much smaller a raised character is than the one beside it, and how much higher it ends, in heights of that one.
 RAISED_SMALLER, RAISED_HIGHER = 0.85, 0.15
@@ -190,9 +190,9 @@ def page_words(text_page: Any, frame: Frame, limit: int, scan: bool = False) -> 
     bounds = zip(starts.tolist(), ends.tolist(), backward.tolist(), strict=True)
     return PageWords(
         text=[
-            without_ligatures(read_word(letters[a:b], seen[a:b, 0].tolist(), seen[a:b, 2].tolist()))
+            split_ligatures(read_word(letters[a:b], seen[a:b, 0].tolist(), seen[a:b, 2].tolist()))
             if is_backward
-            else without_ligatures(letters[a:b])
+            else split_ligatures(letters[a:b])
             for a, b, is_backward in bounds
         ],
         box=np.concatenate([np.minimum.reduceat(box[:, :2], starts), np.maximum.reduceat(box[:, 2:], starts)], axis=1),

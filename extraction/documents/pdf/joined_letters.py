@@ -181,7 +181,7 @@ def _parts(walls: _Floats, a: _Floats, b: _Floats) -> bool:
     )
 
 
-def with_joined(words: PageWords, groups: Iterable[Sequence[int]]) -> PageWords:
+def join_letters(words: PageWords, groups: Iterable[Sequence[int]]) -> PageWords:
     """Returns the words with each group of letters as one word in the place of its first letter."""
     text, box = list(words.text), words.box.copy()
     keep = np.ones(len(text), np.bool_)

@@ -25,16 +25,16 @@ from cinnabar.extraction.documents.content.limits import (
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.marks.boxes_and_lines import EMPTY, TICKED, Mark
 from cinnabar.extraction.documents.pdf.annotations import Entry, PageEntries, page_entries
-from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, scanned_page_marks, with_marks
+from cinnabar.extraction.documents.pdf.drawn_marks import drawn_marks, drawn_shapes, put_marks, scanned_page_marks
 from cinnabar.extraction.documents.pdf.glyphs import Frame, PageWords, page_words, text_of_page
 from cinnabar.extraction.documents.pdf.joined_letters import (
     in_boxes,
     in_fields,
+    join_letters,
     join_words,
     mark_soft_hyphens,
     set_raised_apart,
     single_letters,
-    with_joined,
 )
 from cinnabar.extraction.documents.pdf.layout import linearise
 from cinnabar.extraction.documents.pdf.rendering import picture_of, switch_off_unseen
@@ -78,7 +78,7 @@ class Lines:
         """Returns the words of a page in their order, with marks among them; sizes on a `scan` tell nothing."""
         if not words.text:
             return cls()
-        words = with_marks(words, marks)
+        words = put_marks(words, marks)
         order, gaps = linearise(words)
         text = [words.text[at] for at in order]
         if not scan:
@@ -291,7 +291,7 @@ def _with_marks(
             middle = (boxed[:, :2] + boxed[:, 2:]) / 2
             # A letter x of a value is no tick.
             marks = [one for one in marks if not ((middle > one.box[:2]) & (middle < one.box[2:])).all(axis=1).any()]
-            words = with_joined(words, groups)
+            words = join_letters(words, groups)
     for (x0, top, x1, bottom), (_, on) in zip(pressed.tolist(), entries.buttons, strict=True):
         if 0 <= x0 < x1 <= frame.size[0] and 0 <= top < bottom <= frame.size[1]:
             marks.append(Mark((x0, top, x1, bottom), TICKED if on else EMPTY))

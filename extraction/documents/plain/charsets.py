@@ -180,7 +180,7 @@ def _decode_escapes(data: bytes) -> str | None:
         return None
 
 
-def without_armour(text: str) -> str:
+def drop_armour(text: str) -> str:
     """Returns a text that OpenPGP signs without what belongs to its signature."""
     return _ARMOUR.sub("", text) if "-----BEGIN PGP SIGNED MESSAGE-----" in text else text
 
@@ -192,7 +192,7 @@ def add_text(reading: ParseContext, data: bytes) -> None:
         raise DocumentError("unsupported", "the file is named as text and holds NUL bytes")
     if guessed:
         reading.builder.flags.add("charset_guess")
-    if (plain := without_armour(text)) != text:
+    if (plain := drop_armour(text)) != text:
         text = plain
         reading.builder.flags.add("signed")
     pages = text.split("\f", MAX_TEXT_PAGES - 1)

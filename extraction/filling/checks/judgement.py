@@ -16,7 +16,7 @@ from cinnabar.schemas.pointers import MISSING, value_at
 CODE = "check_failed"
 
 
-def with_checks(outcomes: Sequence[Outcome], checks: Checks | None, on_check: OnCheck) -> list[Outcome]:
+def apply_checks(outcomes: Sequence[Outcome], checks: Checks | None, on_check: OnCheck) -> list[Outcome]:
     """Returns the outcomes with the results of the checks on their records, rejected ones too.
 
     With `on_check` "quarantine" a written record that fails a check goes to quarantine.

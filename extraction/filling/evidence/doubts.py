@@ -99,7 +99,7 @@ def _on_page(document: Document, at: int) -> str:
     return f", page {page}" if page else ""
 
 
-def with_list_fate(outcome: Outcome, on_list_incomplete: OnListIncomplete) -> Outcome:
+def settle_incomplete_list(outcome: Outcome, on_list_incomplete: OnListIncomplete) -> Outcome:
     """Returns the outcome of a record that would be written; with "quarantine" it is held back if rows are missing."""
     record = outcome.record
     if record is None or LIST_INCOMPLETE not in record.flags or on_list_incomplete == "flag":
@@ -156,13 +156,13 @@ def is_empty(record: Record, form: Form) -> bool:
     return not settled or not all(settled)
 
 
-def with_emptiness(record: Record, form: Form) -> Record:
+def mark_empty(record: Record, form: Form) -> Record:
     """Returns the record with the flag `empty` if it is, and without it if it is not."""
     flags = {*record.flags} - {EMPTY} | ({EMPTY} if is_empty(record, form) else set())
     return replace(record, flags=tuple(sorted(flags)))
 
 
-def with_fate(outcome: Outcome, on_empty: OnEmpty) -> Outcome:
+def settle_empty_record(outcome: Outcome, on_empty: OnEmpty) -> Outcome:
     """Returns the outcome of a record that would be written, if it is empty as `on_empty` says."""
     if outcome.record is None or EMPTY not in outcome.record.flags or on_empty == "write":
         return outcome

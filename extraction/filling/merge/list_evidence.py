@@ -103,7 +103,7 @@ class PrintedNumbers:
         return [at for at in found if not any(start <= at < end for start, end in own)]
 
 
-def without_sum_rows(form: Form, filled: Filled, text: str) -> Filled:
+def remove_sum_rows(form: Form, filled: Filled, text: str) -> Filled:
     """Returns a record without the rows of lists that are sums of those above, and what follows these as thinly."""
     printed, stated = PrintedNumbers(text), [number for number, _ in _stated(filled) if number]
     for one, rows in _lists(form, filled):
@@ -113,7 +113,7 @@ def without_sum_rows(form: Form, filled: Filled, text: str) -> Filled:
     return filled
 
 
-def with_placed_numbers(form: Form, filled: Filled, text: str, told: Collection[str] = ()) -> Filled:
+def place_numbers(form: Form, filled: Filled, text: str, told: Collection[str] = ()) -> Filled:
     """Returns a record in whose rows a number that stands nowhere near its row is null, or in doubt.
 
     It is in doubt if it may not be null, or if the document prints it elsewhere, as a rate below the rows; one digit
@@ -172,7 +172,7 @@ def contradicted_lists(form: Form, filled: Filled, text: str) -> set[str]:
     return found
 
 
-def with_doubted_sums(form: Form, filled: Filled, text: str) -> Filled:
+def doubt_contradicted_lists(form: Form, filled: Filled, text: str) -> Filled:
     """Returns a record with doubt in the lists that do not add up."""
     doubted = {at: min(filled.lists.get(at, 1.0), UNSETTLED) for at in lists_without_sum(form, filled, text)}
     return replace(filled, lists={**filled.lists, **doubted}) if doubted else filled
@@ -195,7 +195,7 @@ def settled_lists(form: Form, text: str, one: Filled, other: Filled, kept: Colle
     return settled
 
 
-def with_other_readings(form: Form, chosen: Filled, readings: Sequence[Filled], settled: Collection[str]) -> Filled:
+def put_other_readings(form: Form, chosen: Filled, readings: Sequence[Filled], settled: Collection[str]) -> Filled:
     """Returns a record with doubt in each list of which a reading has another number of rows, and with these rows.
 
     settled: the lists that evidence settled, which stay as they are.

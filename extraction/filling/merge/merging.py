@@ -24,13 +24,13 @@ from cinnabar.extraction.filling.merge.repeats import (
     FoundRow,
     RecordPart,
     Spans,
+    drop_repeats,
     is_known,
     joined_leaves,
     part_of,
     rank,
     shared_places,
     spans_of,
-    without_repeats,
 )
 from cinnabar.extraction.filling.merge.weighing import has_value
 from cinnabar.schemas.compiling.fact_fields import fact_fields
@@ -62,7 +62,7 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     first, *copies = [part for part in sources if part is not None]
     merged = _complete(first, copies[0]) if copies else first
     known = any(is_known(one, facts.slots) for one in filled)
-    distinct = merged if known else without_repeats(merged, facts.arrays)
+    distinct = merged if known else drop_repeats(merged, facts.arrays)
     if len(filled) == 1 and distinct == merged:
         return filled[0]
     merged = distinct

@@ -40,7 +40,7 @@ def is_known(filled: Filled, facts: Collection[int]) -> bool:
     return any(leaf.origin == "known" and leaf.slot not in facts for leaf in filled.leaves.values())
 
 
-def without_repeats(part: RecordPart, counted: frozenset[int] = frozenset()) -> RecordPart:
+def drop_repeats(part: RecordPart, counted: frozenset[int] = frozenset()) -> RecordPart:
     """Returns the part with one row for each thing, at the anchor of its first row.
 
     The lists of `counted` stay as they are.
@@ -51,7 +51,7 @@ def without_repeats(part: RecordPart, counted: frozenset[int] = frozenset()) -> 
 
 
 def _inner(row: FoundRow) -> FoundRow:
-    return FoundRow(row.anchor, row.probability, without_repeats(row.part))
+    return FoundRow(row.anchor, row.probability, drop_repeats(row.part))
 
 
 Spans = dict[int, list[tuple[int, int]]]

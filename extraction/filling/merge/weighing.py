@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from cinnabar.engine.fill.choices import with_nulls
+from cinnabar.engine.fill.choices import put_nulls
 from cinnabar.engine.models.reader.calibration import Scale
 from cinnabar.engine.models.reader.confidence_features import ConfidenceFeatures, log_odds
 from cinnabar.engine.request import Filled, Leaf
@@ -70,7 +70,7 @@ def weighed(
             left_out = any(own.text is None for own in absent) and not is_listed(slot)
             if slot.nullable or left_out:
                 unlikely.append(pointer)
-    return with_nulls(form, replace(made, leaves=leaves), unlikely)
+    return put_nulls(form, replace(made, leaves=leaves), unlikely)
 
 
 def leaf_signs(form: Form, made: Filled, one: Filled, other: Filled) -> dict[str, LeafSigns]:

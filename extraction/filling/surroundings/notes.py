@@ -55,7 +55,7 @@ def notes_in(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def without_notes(text: str) -> str:
+def drop_notes(text: str) -> str:
     """Returns the text with blanks in place of such lines, struck words and what is said again; the others stay."""
     for start, end in [*notes_in(text)]:
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"

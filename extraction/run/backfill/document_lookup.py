@@ -17,7 +17,7 @@ from cinnabar.errors import NoMailbox, UsageError
 from cinnabar.extraction.documents.addresses import is_address, parse_address
 from cinnabar.extraction.documents.buckets.address import StoreAddress, is_store_address, parse_store_address
 from cinnabar.extraction.documents.buckets.object_store import StoreItem
-from cinnabar.extraction.documents.content.inputs import Content, content_of, file_path, without_number
+from cinnabar.extraction.documents.content.inputs import Content, content_of, drop_number, file_path
 from cinnabar.extraction.documents.inputs import (
     Input,
     Location,
@@ -92,7 +92,7 @@ class DocumentLookup(Closing):
         A mail behind IMAP with the same UIDVALIDITY, UID and size is not fetched to hash it, so its reader must check
         the hash again. `size` in bytes, None if unknown.
         """
-        paths = [without_number(path) for path in paths]
+        paths = [drop_number(path) for path in paths]
         return (
             self._here(paths, digest, size)
             or self._others.find(digest, size)
@@ -131,14 +131,14 @@ class DocumentLookup(Closing):
 
     def lying_at(self, path: str) -> Path | Content | None:
         """Returns the content at this path now, with any bytes; None if there is none."""
-        path = without_number(path)
+        path = drop_number(path)
         if (mailbox := self._mailbox_of(path)) is not None:
             return self._look_into(mailbox).named.get(path)
         return next(self._in_store(path) if is_store_address(path) else self._contents_named(path), None)
 
     def file_at(self, path: str) -> Path | Content | None:
         """Returns the file of this name, with any bytes; None if there is none, as for a number in an mbox."""
-        path = without_number(path)
+        path = drop_number(path)
         return next(self._in_store(path) if is_store_address(path) else self._files(path), None)
 
     def explain_missing(self, path: str) -> str:

@@ -64,9 +64,9 @@ class Assignment:
         model_source, escalation = sources_of(plan, model)
         if (said := chosen_note(plan, model, escalation)) is not None:
             note(said)
-        return cls(sources[0], model_source, plan.options, escalation, routing).with_examples()
+        return cls(sources[0], model_source, plan.options, escalation, routing).read_examples()
 
-    def with_examples(self) -> Assignment:
+    def read_examples(self) -> Assignment:
         """Returns the assignment with the examples that its options name. Raises the errors of `prompt_examples`."""
         schemas = [part.source for part in self.parts]
         return replace(self, examples=prompt_examples(self.options, schemas, self.sources))

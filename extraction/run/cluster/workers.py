@@ -56,7 +56,7 @@ def shipments_of(batch: Sequence[Input], known: Sequence[Known | None]) -> list[
 
 def _content(item: Input) -> Content | DocumentError:
     try:
-        return content_of(item.content).with_bytes()
+        return content_of(item.content).load_bytes()
     except DocumentError as problem:
         return problem
 

@@ -16,7 +16,7 @@ from tests.support.remote_forms import NOTE, answer_of, form_of, request
 
 from cinnabar.engine.asking.few_shot import Example, Examples, FewShot
 from cinnabar.engine.asking.provider_schema import Wire
-from cinnabar.engine.asking.server_prompt import messages_of, retry_messages, without_prompt_marks
+from cinnabar.engine.asking.server_prompt import drop_prompt_marks, messages_of, retry_messages
 from cinnabar.engine.remote.estimates import VALUE_TOKENS, answer_room, body_of
 from cinnabar.engine.remote.serving import MODELS
 from cinnabar.engine.replies.record import read_answer
@@ -126,7 +126,7 @@ def test_the_prompt_names_known_values_and_treats_the_document_as_data() -> None
     assert '{"/name": "Ada", "/kind": null}' in user["content"]
     assert "<|" not in user["content"] and user["content"].count("</document>") == 1
     assert "never guess" in system["content"] and "note" in system["content"]
-    assert without_prompt_marks("a < b | c") == "a < b | c"
+    assert drop_prompt_marks("a < b | c") == "a < b | c"
 
 
 MARKS = (
@@ -145,13 +145,13 @@ def test_no_mark_of_a_prompt_comes_through(mark: str) -> None:
     answer = json.dumps({"kind": mark}, ensure_ascii=False)
     said = [*messages_of(asked, wire, NO_EXAMPLES), *retry_messages(answer, [f"/kind: expected a value, got {mark}"])]
     own = "".join(one["content"] for one in said).replace("<document>\n", "").replace("\n</document>", "")
-    assert mark not in own and without_prompt_marks(mark).replace(" ", "") == mark
-    assert without_prompt_marks(without_prompt_marks(mark)).replace(" ", "") == mark
+    assert mark not in own and drop_prompt_marks(mark).replace(" ", "") == mark
+    assert drop_prompt_marks(drop_prompt_marks(mark)).replace(" ", "") == mark
 
 
 def test_what_is_no_mark_stays_as_it_is() -> None:
     text = "a < b | c, Ada <ada@example.org>, <https://example.org/x.y>, x<y, [EUR], [DRAFT], documents > 5 <"
-    assert without_prompt_marks(text) == text
+    assert drop_prompt_marks(text) == text
 
 
 def shown(known: dict[str, str | None]) -> list[dict[str, str]]:

@@ -15,7 +15,7 @@ from cinnabar.engine.models.int8_matmul import (
     Int8Linear,
     project,
     supports_int8,
-    with_integer_products,
+    use_integer_products,
 )
 
 CPU = torch.device("cpu")
@@ -95,7 +95,7 @@ def test_what_is_no_number_stays_none() -> None:
 def test_a_module_in_integers_leaves_the_one_given_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cinnabar.engine.models.int8_matmul.supports_int8", lambda _: True)
     given_one = nn.Sequential(_linear(64, 16), nn.LayerNorm(16), nn.Sequential(_linear(16, 1)))
-    found = with_integer_products(given_one)
+    found = use_integer_products(given_one)
     assert isinstance(found[0], Int8Linear) and type(given_one[0]) is nn.Linear
     # One output alone is no product of matrices that every device takes.
     assert found[1] is not None and type(found[2][0]) is nn.Linear
@@ -112,7 +112,7 @@ def test_a_processor_whose_products_overflow_keeps_its_floats(
     monkeypatch.setattr(torch, "_int_mm", saturating)
     linear = nn.Sequential(_linear(64, 16))
     assert not supports_int8(CPU)
-    assert with_integer_products(linear) is linear
+    assert use_integer_products(linear) is linear
 
 
 def test_a_processor_with_slow_products_keeps_its_floats(monkeypatch: pytest.MonkeyPatch, _asked_anew: None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cinnabar.engine.tables.continued import with_continued
+from cinnabar.engine.tables.continued import join_continued
 from cinnabar.engine.tables.table import tables_of
 
 PAGE_EDGE = "\n".join(["", "", *["Words of a letter head that stand between two pages"] * 16, "", ""])
@@ -29,7 +29,7 @@ CASES = {
 def test_a_table_without_heads_goes_on_with_the_one_above_if_its_columns_are_alike(case: str) -> None:
     head, above, below, code, rows = CASES[case]
     text = head + listed(10, above, "A-") + PAGE_EDGE + listed(40, below, code)
-    found = with_continued(tables_of(text), text)
+    found = join_continued(tables_of(text), text)
     assert [len(table.rows) for table in found] == rows
     assert found[0].repeated >= ({above} if len(rows) == 1 else set())
 

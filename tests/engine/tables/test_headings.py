@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cinnabar.engine.tables.headings import with_headings
+from cinnabar.engine.tables.headings import add_headings
 from cinnabar.engine.tables.table import PrintedTable, tables_of, words_of
 
 HEAD = "Code    Name        Count\n"
@@ -15,7 +15,7 @@ def rows(first: int, count: int) -> str:
 def columns_of(text: str, real: int = 3) -> dict[str, list[str]]:
     """The columns of headings by their heads, with the cell of each row."""
     (table,) = tables_of(text)
-    whole: PrintedTable = with_headings(table, text)
+    whole: PrintedTable = add_headings(table, text)
     assert [row.cells[:real] for row in whole.rows] == [row.cells for row in table.rows]
     more = range(real, len(whole.heads))
     return {whole.head(at, text): [words_of(row.cells[at], text) for row in whole.rows] for at in more}
@@ -52,8 +52,8 @@ def test_lines_above_the_table_before_tell_nothing_of_this_one() -> None:
     people = "".join(f"{name:20}{at * 77:>6}\n" for at, name in enumerate(("Anna", "Ben", "Carl", "Dora", "Emil")))
     text = f"City    Oslo\nRiver   Glomma\nRiver   Alna\nLake    Mjosa\n{words}Name                 Money\n{people}"
     first, second = tables_of(text)
-    assert len(with_headings(second, text, first.end).heads) == len(second.heads)
-    assert len(with_headings(second, text).heads) > len(second.heads)
+    assert len(add_headings(second, text, first.end).heads) == len(second.heads)
+    assert len(add_headings(second, text).heads) > len(second.heads)
 
 
 def test_a_line_below_each_row_is_a_cell_of_it() -> None:

@@ -8,7 +8,7 @@ import torch
 from tests.support.tiny_network import labelled, wordpieces
 
 from cinnabar.engine.training.examples import draw_window, is_held
-from cinnabar.engine.training.pool import TrainingSource, with_evidence
+from cinnabar.engine.training.pool import TrainingSource, add_evidence
 
 SCHEMA = {
     "type": "object",
@@ -23,7 +23,7 @@ def _source() -> TrainingSource:
     passage = labelled(TEXT, SCHEMA, {"title": "Supply agreement", "audit_rights": True})
     torch.manual_seed(1)
     words = torch.randn(wordpieces().size, 64)
-    return with_evidence(TrainingSource("agreements", 1.0, [passage]), words, wordpieces())
+    return add_evidence(TrainingSource("agreements", 1.0, [passage]), words, wordpieces())
 
 
 def test_the_windows_with_most_of_a_choices_words_hold_it() -> None:

@@ -11,7 +11,7 @@ from tests.support.store_fixtures import compact
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.filling.checks.checks import Checks
-from cinnabar.extraction.filling.checks.judgement import with_checks
+from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.store import snapshot
 from cinnabar.extraction.store.reading import query, show
 from cinnabar.extraction.store.snapshot import DATABASE
@@ -95,7 +95,7 @@ def test_lists_and_checks_hold_one_record_too(out):
     for schema, engine, paths in ((older, "e1", DOCUMENTS), (newer, "e22", DOCUMENTS[:2])):
         source = load_schema(schema)
         made = [outcome_of(path, engine, value_of(path, engine), schema=schema) for path in paths]
-        made = with_checks(made, Checks(source, compile_schema(source.schema)), "flag")
+        made = apply_checks(made, Checks(source, compile_schema(source.schema)), "flag")
         run(out, engine, schema, outcomes=made, paths=paths)
     assert query(out, "SELECT count(*), count(DISTINCT document) FROM checks").rows == [(3, 3)]
     assert query(out, "SELECT count(*), count(DISTINCT document) FROM lists").rows == [(3, 3)]

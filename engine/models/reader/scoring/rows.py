@@ -61,7 +61,7 @@ def doubtful_beginnings(
     return _apart([(piece, chance) for piece, chance in places if chance >= least], apart, own.most)
 
 
-def with_alike(begun: Sequence[Beginning], text: str, pieces: Pieces) -> list[Beginning]:
+def add_alike(begun: Sequence[Beginning], text: str, pieces: Pieces) -> list[Beginning]:
     """Returns the beginnings of numbers with those in a row with them, as likely: the network knows few such lists."""
     taken = dict(begun)
     for run in _RUN.finditer(text) if begun else ():

@@ -47,7 +47,7 @@ class _Entry:
     is_named: bool
 
 
-def with_charges(table: PrintedTable, reader: MentionReader) -> PrintedTable:
+def add_charges(table: PrintedTable, reader: MentionReader) -> PrintedTable:
     """Returns a table with the lines of few cells that are rows, and without what stands below its sum."""
     entries = _entries(table, reader)
     found = _end(entries, numbers_behind(table.end, reader), reader.text) if entries else None

@@ -20,7 +20,7 @@ from cinnabar.engine.models.reader.priors.config import TableConfig
 from cinnabar.engine.models.reader.priors.name_matching import most_of_others
 from cinnabar.engine.models.reader.scoring.rows import is_list_of_objects
 from cinnabar.engine.models.reader.scoring.spans import Answers, Merged, add_candidate
-from cinnabar.engine.models.reader.tables.charges import with_charges
+from cinnabar.engine.models.reader.tables.charges import add_charges
 from cinnabar.engine.models.reader.tables.column_signs import (
     ListFields,
     codes_in,
@@ -40,8 +40,8 @@ from cinnabar.engine.models.reader.tables.rival_heads import field_words
 from cinnabar.engine.models.reader.tables.side_by_side import tables_beside
 from cinnabar.engine.models.reader.tables.sums import balance_columns, payment_rows, sum_rows
 from cinnabar.engine.models.reader.tables.values_above import filled_down, values_above
-from cinnabar.engine.tables.continued import with_continued
-from cinnabar.engine.tables.headings import with_headings
+from cinnabar.engine.tables.continued import join_continued
+from cinnabar.engine.tables.headings import add_headings
 from cinnabar.engine.tables.heads import Span, words_of
 from cinnabar.engine.tables.table import PrintedTable, TableRow, has_labels, tables_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, enclosing_arrays
@@ -88,8 +88,8 @@ def tables_in(memory: Memory, form: Form) -> list[tuple[PrintedTable, int]]:
     if memory.tables is None:
         passage = memory.passage
         found = tables_of(passage.text, passage.word_start, passage.word_box)
-        memory.tables = [with_charges(table, memory.reader) for table in found]
-    tables, questions, names = with_continued(memory.tables, memory.passage.text), form_questions(form).slots, {}
+        memory.tables = [add_charges(table, memory.reader) for table in found]
+    tables, questions, names = join_continued(memory.tables, memory.passage.text), form_questions(form).slots, {}
     for array in form.arrays:
         slots, _ = list_fields(form, array)
         if len(slots) > 1:
@@ -155,7 +155,7 @@ def match_lists(lists: Sequence[ListFields], memory: Memory) -> list[dict[int, M
         # Heads that tell tables apart tell the rows of short ones as well.
         is_list = owner >= 0 or len(table.rows) >= lists[0].config.rows
         if is_list and not has_labels(table, memory.passage.text):
-            whole = with_headings(table, memory.passage.text, above)
+            whole = add_headings(table, memory.passage.text, above)
             tried = [_try_table(asked, table, whole, memory) if owner in (-1, asked.array) else None for asked in lists]
         elif any(table.heads) and len(table.rows) < lists[0].config.rows:
             for own, asked in zip(read, lists, strict=True):
@@ -250,7 +250,7 @@ def _contested_slots(slots: Sequence[Slot], votes: npt.NDArray[np.float64], colu
     }
 
 
-def with_missed_rows(
+def add_missed_rows(
     begun: Sequence[tuple[int, float]], rows: Mapping[int, MatchedRow], form: Form, memory: Memory
 ) -> list[tuple[int, float]]:
     """Returns the beginnings of items (first character, probability) with those that they miss in short tables.

@@ -26,7 +26,7 @@ _BLANK = re.compile(r"\n[ \t]*\n\s*")
 Beginnings = list[tuple[int, float]]
 
 
-def with_parents(
+def add_parents(
     form: Form, anchors: Sequence[Beginnings], matched: Mapping[int, dict[int, MatchedRow]], text: str
 ) -> list[Beginnings]:
     """Returns the beginnings of the items of each array, with the lines that begin items of lists around others.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.extraction.documents.marks.boxes_and_lines import EMPTY, TICKED, WRITTEN, Mark
-from cinnabar.extraction.documents.pdf.drawn_marks import with_marks
+from cinnabar.extraction.documents.pdf.drawn_marks import put_marks
 from cinnabar.extraction.documents.pdf.glyphs import PageWords
 from cinnabar.extraction.documents.pdf.layout import linearise
 
@@ -21,7 +21,7 @@ def words(text: list[str], box: list[list[int]]) -> PageWords:
 
 
 def text_of(marks: list[Mark], text: list[str] = TEXT, box: list[list[int]] = BOX) -> str:
-    page = with_marks(words(text, box), marks)
+    page = put_marks(words(text, box), marks)
     order, gaps = linearise(page)
     return "".join(gap + page.text[at] for at, gap in zip(order, gaps, strict=True))
 
@@ -46,7 +46,7 @@ def test_a_letter_in_a_box_goes_and_a_box_within_a_word_is_a_letter() -> None:
 @given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300), st.sampled_from([EMPTY, TICKED])), max_size=6))
 def test_no_word_is_lost_and_each_mark_knows_its_number(drawn: list[tuple[int, int, str]]) -> None:
     marks = [Mark((x, y, x + 10.0, y + 10.0), sign) for x, y, sign in drawn]
-    page = with_marks(words(TEXT, BOX), marks)
+    page = put_marks(words(TEXT, BOX), marks)
     assert [word.strip("?") for word in page.text[:4]] == ["Smoker", *TEXT[1:]]
     assert page.first[:4].tolist() == [0, 1, 2, 3]
     assert all(marks[number].sign == text for text, number in zip(page.text[4:], page.first[4:], strict=True))

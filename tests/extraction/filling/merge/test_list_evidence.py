@@ -12,12 +12,12 @@ import pytest
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.filling.merge.list_evidence import (
     contradicted_lists,
+    doubt_contradicted_lists,
     lists_without_sum,
+    place_numbers,
+    put_other_readings,
+    remove_sum_rows,
     settled_lists,
-    with_doubted_sums,
-    with_other_readings,
-    with_placed_numbers,
-    without_sum_rows,
 )
 from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
@@ -105,7 +105,7 @@ def test_sums_of_the_rows_above_and_what_stands_below_them_are_no_rows(
     text: str, names: tuple[str, ...], items: list[Row], tail: list[Row], total: float | None
 ) -> None:
     form = form_of(*names)
-    found = without_sum_rows(form, read(form, text, items + tail, names, total), text)
+    found = remove_sum_rows(form, read(form, text, items + tail, names, total), text)
     assert json.loads(found.record)["items"] == [dict(zip(names, row, strict=True)) for row in items]
     assert {at.split("/")[2] for at in found.leaves if at != "/total"} == {str(at) for at in range(len(items))}
     assert len(found.rows) == len(items)
@@ -115,7 +115,7 @@ def test_a_next_part_of_the_list_behind_a_subtotal_stays() -> None:
     text = "A  1.00  5.00  5.00\nB  2.00  7.50  15.00\nPart   20.00\nC  3.00  4.00  12.00\n"
     rows: list[Row] = [("A", 1.0, 5.0, 5.0), ("B", 2.0, 7.5, 15.0), ("Part", None, None, 20.0), ("C", 3.0, 4.0, 12.0)]
     form = form_of(*FOUR)
-    found = without_sum_rows(form, read(form, text, rows, FOUR), text)
+    found = remove_sum_rows(form, read(form, text, rows, FOUR), text)
     assert [row["what"] for row in json.loads(found.record)["items"]] == ["A", "B", "C"]
     assert found.leaves["/items/2/amount"].text == "12.0"
 
@@ -124,7 +124,7 @@ def test_a_thin_row_of_the_next_part_stays() -> None:
     text = "A  1.00  5.00  5.00\nB  2.00  7.50  15.00\nPart   20.00\nPost  5.00\nC  3.00  4.00  12.00\n"
     rows: list[Row] = [("A", 1.0, 5.0, 5.0), ("B", 2.0, 7.5, 15.0), ("Post", None, None, 5.0), ("C", 3.0, 4.0, 12.0)]
     form = form_of(*FOUR)
-    found = without_sum_rows(form, read(form, text, rows, FOUR), text)
+    found = remove_sum_rows(form, read(form, text, rows, FOUR), text)
     assert len(json.loads(found.record)["items"]) == 4
 
 
@@ -134,7 +134,7 @@ def test_a_running_balance_of_four_times_the_rows_takes_no_cubic_time() -> None:
         text = "".join(f"{what}  {one:.2f}  {balance:.2f}  {amount:.2f}\n" for what, one, balance, amount in rows)
         form = form_of(*FOUR)
         reading, begun = read(form, text, rows, FOUR), time.process_time()
-        assert len(json.loads(without_sum_rows(form, reading, text).record)["items"]) == count
+        assert len(json.loads(remove_sum_rows(form, reading, text).record)["items"]) == count
         return time.process_time() - begun
 
     # The first one loads what all need.
@@ -166,7 +166,7 @@ def test_a_list_that_does_not_add_up_below_a_total_is_in_doubt(
     stated = replace(reading.leaves["/total"], spans=((at, at + len(f"{total:.2f}")),))
     reading = replace(reading, leaves={**reading.leaves, "/total": stated})
     assert lists_without_sum(form, reading, text) == ({"/items"} if found else set())
-    assert with_doubted_sums(form, reading, text).lists["/items"] == (0.69 if found else 0.9)
+    assert doubt_contradicted_lists(form, reading, text).lists["/items"] == (0.69 if found else 0.9)
 
 
 def test_lists_of_thousands_of_rows_are_weighed_in_time() -> None:
@@ -174,7 +174,7 @@ def test_lists_of_thousands_of_rows_are_weighed_in_time() -> None:
     text = "".join(f"{what}  {amount:.2f}\n" for what, amount in rows)
     form = form_of(*TWO)
     reading, begun = read(form, text, rows, TWO, 5.0), time.process_time()
-    assert without_sum_rows(form, reading, text) == with_doubted_sums(form, reading, text) == reading
+    assert remove_sum_rows(form, reading, text) == doubt_contradicted_lists(form, reading, text) == reading
     assert time.process_time() - begun < 5
 
 
@@ -194,8 +194,8 @@ def test_a_number_that_stands_nowhere_near_its_row_is_null_or_in_doubt(
 ) -> None:
     form, names = form_of("what", "count", "amount", demanded=demanded), ("what", "count", "amount")
     reading = read(form, text, [("Chair", count, 80.0)], names)
-    assert with_placed_numbers(form, reading, text, ["/items/0/count"]).leaves == reading.leaves
-    made = with_placed_numbers(form, reading, text)
+    assert place_numbers(form, reading, text, ["/items/0/count"]).leaves == reading.leaves
+    made = place_numbers(form, reading, text)
     (row,), leaf = json.loads(made.record)["items"], made.leaves["/items/0/count"]
     assert (row["count"], leaf.confidence) == found and leaf.text == json.dumps(found[0])
     assert made.leaves["/items/0/amount"].confidence == 0.9
@@ -235,7 +235,7 @@ def test_one_printed_number_is_that_of_the_surer_of_two_fields() -> None:
     rows: list[Row] = [("Chair", 80.0, 80.0), ("Table", 60.0, 60.0)]
     reading = read(form, text, rows, ("what", "price", "amount"))
     leaves = {at: replace(leaf, confidence=0.95) if "amount" in at else leaf for at, leaf in reading.leaves.items()}
-    made = with_placed_numbers(form, replace(reading, leaves=leaves), text)
+    made = place_numbers(form, replace(reading, leaves=leaves), text)
     sure = [made.leaves[f"/items/{row}/{name}"].confidence for row in (0, 1) for name in ("price", "amount")]
     assert sure == [0.5, 0.95, 0.9, 0.95]
 
@@ -243,10 +243,10 @@ def test_one_printed_number_is_that_of_the_surer_of_two_fields() -> None:
 def test_a_list_that_nothing_settles_is_in_doubt_and_keeps_the_other_reading() -> None:
     form = form_of(*FOUR)
     one, other = read(form, BILL, CHAIRS[:1], FOUR), read(form, BILL, CHAIRS[:2], FOUR)
-    found = with_other_readings(form, other, (one, other), ())
+    found = put_other_readings(form, other, (one, other), ())
     assert found.lists == {"/items": 0.69} and json.loads(found.others["/items"]) == json.loads(one.record)["items"]
-    assert with_other_readings(form, other, (one, other), ["/items"]) == other
-    assert with_other_readings(form, other, (other, other), ()) == other
+    assert put_other_readings(form, other, (one, other), ["/items"]) == other
+    assert put_other_readings(form, other, (other, other), ()) == other
 
 
 @pytest.mark.parametrize(("told", "contradicted"), [("3 items", {"/items"}), ("2 items", set()), ("Slip", set())])

@@ -6,7 +6,7 @@ from tests.support.cases import each
 from tests.support.surrounded_values import one_value
 
 from cinnabar.engine.readings.digits import ascii_digits
-from cinnabar.extraction.filling.surroundings.notes import STRUCK, notes_in, without_notes
+from cinnabar.extraction.filling.surroundings.notes import STRUCK, drop_notes, notes_in
 
 HEIGHT = {"type": ["number", "null"], "description": "Height."}
 
@@ -158,8 +158,8 @@ def test_a_value_ends_where_its_kind_says(
 def test_a_line_that_tells_an_assistant_what_to_answer_is_not_read(text: str, is_note: bool) -> None:
     whole = f"Sum: 45\n{text}\nBye"
     assert [whole[start:end] for start, end in notes_in(whole)] == [text] * is_note
-    assert without_notes(whole).removesuffix("Bye").split() == (["Sum:", "45"] if is_note else whole[:-3].split())
-    assert len(without_notes(whole)) == len(whole)
+    assert drop_notes(whole).removesuffix("Bye").split() == (["Sum:", "45"] if is_note else whole[:-3].split())
+    assert len(drop_notes(whole)) == len(whole)
 
 
 @each(
@@ -174,7 +174,7 @@ def test_a_line_that_tells_an_assistant_what_to_answer_is_not_read(text: str, is
     ],
 )
 def test_words_that_signs_strike_are_not_read(text: str, plain: str) -> None:
-    assert without_notes(text) == plain.replace("-", " ")
+    assert drop_notes(text) == plain.replace("-", " ")
     assert bool(STRUCK.search(text)) == (text != plain)
 
 
@@ -196,6 +196,6 @@ def test_digits_of_any_script_are_digits_at_their_places(text: str, plain: str) 
 
 def test_a_sentence_that_is_said_again_and_again_is_read_once() -> None:
     said = "See our terms. " * 6
-    assert without_notes(f"A lamp broke. {said}\nBye").split() == ["A", "lamp", "broke.", "See", "our", "terms.", "Bye"]
+    assert drop_notes(f"A lamp broke. {said}\nBye").split() == ["A", "lamp", "broke.", "See", "our", "terms.", "Bye"]
     twice = "See our terms. See our terms.\nSee our terms."
-    assert without_notes(twice) == twice
+    assert drop_notes(twice) == twice

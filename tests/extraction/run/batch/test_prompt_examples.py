@@ -220,9 +220,9 @@ def test_a_server_is_shown_the_set_with_answers_in_its_own_form(
     assert first.written == 3
     names = query(tmp_path / "out", "select name from note order by name").rows
     assert [name for (name,) in names] == ["N0", "N1", "N2"]
-    with_examples = [body for body in server.bodies if len(body["messages"]) == 8]
-    assert len(with_examples) == 3 == len(server.bodies) - 3
-    for body in with_examples:
+    read_examples = [body for body in server.bodies if len(body["messages"]) == 8]
+    assert len(read_examples) == 3 == len(server.bodies) - 3
+    for body in read_examples:
         answers = {message["content"] for message in body["messages"] if message["role"] == "assistant"}
         assert answers == {f'{{"name":"M{number}","total":{number}}}' for number in range(3)}
 

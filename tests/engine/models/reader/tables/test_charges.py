@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
-from cinnabar.engine.models.reader.tables.charges import coded_columns, with_charges
+from cinnabar.engine.models.reader.tables.charges import add_charges, coded_columns
 from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
 
@@ -77,7 +77,7 @@ TABLES = {
 def test_a_line_of_few_cells_is_a_row_if_the_sum_has_it(case: str) -> None:
     text, names = TABLES[case]
     (table, *_) = tables_of(text)
-    found = with_charges(table, MentionReader(text))
+    found = add_charges(table, MentionReader(text))
     lead = next(c for c in range(len(found.heads)) if c not in found.figures)
     assert [words_of(row.cells[lead], text) for row in found.rows] == names
 
@@ -85,14 +85,14 @@ def test_a_line_of_few_cells_is_a_row_if_the_sum_has_it(case: str) -> None:
 def test_the_sums_of_a_receipt_and_what_was_paid_begin_no_rows() -> None:
     text = "Tomatoes      2.40\nCheddar       5.10\nCrackers      1.95\nTOTAL         9.45\nCARD          9.45\n"
     (table,) = tables_of(text)
-    found = with_charges(table, MentionReader(text))
+    found = add_charges(table, MentionReader(text))
     assert found.rows[-1].start < text.index("TOTAL") == found.sums_at
 
 
 def test_a_table_without_charges_stays_as_it_is() -> None:
     text = "Item      Qty  Amount\nWool        2   80.00\nLinen       1   35.00\nSilk        3   90.00\n"
     (table,) = tables_of(text)
-    assert with_charges(table, MentionReader(text)) is table
+    assert add_charges(table, MentionReader(text)) is table
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_full_rows_whose_numbers_add_up_by_chance_stay_rows(amounts: tuple[int, 
     lines = [f"Thing {number}    red    {amount:8.2f}" for number, amount in zip("ABCDE", amounts, strict=True)]
     text = "\n".join(["Item       Colour    Quantity", *lines, ""])
     (table,) = tables_of(text)
-    assert with_charges(table, MentionReader(text)) is table
+    assert add_charges(table, MentionReader(text)) is table
 
 
 def test_a_column_of_codes_is_told_by_the_rates_behind_the_table() -> None:
