@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.schemas.automata.strings import shared_value
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import Form
 
 Origin = Literal["copied", "chosen", "generated", "absent", "default", "known", "fact", "minimal"]
@@ -111,9 +111,10 @@ class RefusedRow:
 class Filled:
     """A whole, valid record.
 
-    `record` is its canonical JSON text. `leaves` maps JSON pointers of the record's scalars, and of optional ones that
-    were left out, to their leaves. `rows` maps the pointer of each row of an array to its anchor (a character of the
-    whole document) and its probability. `steps` counts denoising steps, `reopened` the re-opened positions and slots.
+    `value` is its parsed JSON in the order of the form; nobody changes it. `leaves` maps JSON pointers of the record's
+    scalars, and of optional ones that were left out, to their leaves. `rows` maps the pointer of each row of an array
+    to its anchor (a character of the whole document) and its probability. `steps` counts denoising steps, `reopened`
+    the re-opened positions and slots.
     `lists` maps the pointer of each list to the probability that it is complete: it has every item of the document and
     nothing else. Lists of a model that cannot tell are left out. `refused` are the places that could have been rows.
     `matches` are those of the rows (`Row.matches`) by their anchors.
@@ -122,7 +123,7 @@ class Filled:
     """
 
     id: str
-    record: str
+    value: Any
     leaves: Mapping[str, Leaf]
     rows: Mapping[str, tuple[int, float]]
     steps: int
@@ -134,9 +135,9 @@ class Filled:
     others: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def value(self) -> Any:
-        """The record's value, parsed once; it is not to be changed."""
-        return shared_value(self.record)
+    def record(self) -> str:
+        """The canonical JSON text of the record."""
+        return json_text(self.value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from cinnabar.extraction.filling.passages import chunks_for, passage_of
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, mark_of
 from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.automata.strings import copied
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.schemas.pointers import above, value_at
@@ -120,7 +121,7 @@ def _observations(
 def _shortened(name: str, file: str, form: Form, passage: Passage, filled: Filled) -> Iterator[Observation]:
     """Yields some of the lists of a record without one of their rows, which are not complete."""
     draw = random.Random(file)
-    for one in walk_lists(form, json.loads(filled.record)):
+    for one in walk_lists(form, filled.value):
         enough = one.parent is None and one.array.key is None and len(one.rows) >= _LEAST_ROWS
         if enough and draw.random() * _SHORTENED < 1:
             less = without_row(filled, one.pointer, draw.randrange(len(one.rows)))
@@ -131,8 +132,8 @@ def _shortened(name: str, file: str, form: Form, passage: Passage, filled: Fille
 
 def without_row(filled: Filled, pointer: str, number: int) -> Filled:
     """Returns a record without one item of a list; those behind it move up."""
-    record = json.loads(filled.record)
-    value_at(record, pointer).pop(number)
+    value = copied(filled.value)
+    value_at(value, pointer).pop(number)
 
     def moved(place: str) -> str | None:
         """Returns where a place is now, None if it is gone."""
@@ -143,7 +144,7 @@ def without_row(filled: Filled, pointer: str, number: int) -> Filled:
 
     leaves = {new: leaf for old, leaf in filled.leaves.items() if (new := moved(old)) is not None}
     rows = {new: row for old, row in filled.rows.items() if (new := moved(old)) is not None}
-    return replace(filled, record=json.dumps(record), leaves=leaves, rows=rows)
+    return replace(filled, value=value, leaves=leaves, rows=rows)
 
 
 def _asked(signs: Mapping[str, ConfidenceFeatures], facts: Facts) -> dict[str, ConfidenceFeatures]:

@@ -14,6 +14,7 @@ from cinnabar.schemas.automata.strings import canonical_string, parse
 from cinnabar.schemas.form.fitting import accept, fit
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line, record_language
+from cinnabar.schemas.pointers import MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class RecordText(AnswerKind):
 
     def accepts(self, text: bytes) -> bool:
         try:
-            return accept(self.form, parse(text.decode())) is not None
+            return accept(self.form, parse(text.decode())) is not MISSING
         except ValueError:
             return False
 
@@ -214,7 +215,7 @@ class Call(AnswerKind):
 
     def accepts(self, text: bytes) -> bool:
         call = self._parse_call(text)
-        return call is not None and accept(call[0].parameters.form, call[1]) is not None
+        return call is not None and accept(call[0].parameters.form, call[1]) is not MISSING
 
     def read(self, text: bytes) -> ClientAnswer:
         """Returns the name of the tool and the canonical text of its arguments."""

@@ -14,7 +14,7 @@ from cinnabar.engine.fill.writing import Writer, WrittenValue, known_value
 from cinnabar.engine.model import Canvas, Row, SlotInstance
 from cinnabar.engine.request import Filled, Leaf, Request
 from cinnabar.errors import EngineFailure
-from cinnabar.schemas.automata.strings import scalar_text, shared_value
+from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.pointers import parts_of
 
 
@@ -128,19 +128,19 @@ class BatchState:
             elif not waiting and (repaired := repair_record(writer, judge, _of(own, alternatives))) is not None:
                 self.kept[batch] = repaired
 
-    def record(self, batch: int) -> str:
+    def value(self, batch: int) -> Any:
         """Returns a request's last record that its schema allows."""
-        return self.kept[batch].record if batch in self.kept else self.requests[batch].form.instance
+        return self.kept[batch].value if batch in self.kept else parse(self.requests[batch].form.instance)
 
     def _collect(self, r: int) -> None:
         batch = self.active[r]
-        request, kept, record = self.requests[batch], self.kept.get(batch), self.record(batch)
+        request, kept, value = self.requests[batch], self.kept.get(batch), self.value(batch)
         if request.known and kept is None:
             raise EngineFailure("known", "found no record with these known values that the schema allows")
         self.results[batch] = Filled(
             id=request.id,
-            record=record,
-            leaves=dict(_leaves(shared_value(record))) if kept is None else kept.leaves,
+            value=value,
+            leaves=dict(_leaves(value)) if kept is None else kept.leaves,
             rows={} if kept is None else kept.rows,
             steps=self.steps[batch],
             reopened=self.reopened[batch],

@@ -10,10 +10,11 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from cinnabar.engine.readings.codes import code_kinds, codes_of
 from cinnabar.engine.request import Filled, Leaf, Origin
-from cinnabar.schemas.automata.strings import copied, json_text, shared_value
+from cinnabar.schemas.automata.strings import copied
 from cinnabar.schemas.form.form import Form, Slot
 from cinnabar.schemas.pointers import MISSING, put_value, value_at
 
@@ -127,22 +128,22 @@ def drop_unsupported_choices(form: Form, filled: Filled, origins: Collection[Ori
     for pointer, leaf in filled.leaves.items():
         if leaf.origin in origins and not leaf.missing and leaf.confidence < LEAST_CHOICE:
             doubtful.setdefault(leaf.slot, []).append(pointer)
-    leaves, record = dict(filled.leaves), filled.record
+    leaves, value = dict(filled.leaves), filled.value
     for slot, pointers in doubtful.items():
         if len(form.slots[slot].options) == 1:
             continue
         nullable = form.slots[slot].nullable
         demanded = [] if nullable else [pointer for pointer in pointers if leaves[pointer].demanded]
         others = [pointer for pointer in pointers if pointer not in demanded]
-        if not nullable and _without(form, record, others, False) is None:
+        if not nullable and _without(form, value, others, False) is MISSING:
             demanded, others = pointers, []
         leaves |= {pointer: replace(leaves[pointer], missing=True) for pointer in demanded}
         closed = len(form.slots[slot].options) > 1
         absent = [p for p in others if closed and p not in filled.rows and leaves[p].absence >= LEAST_ABSENCE]
-        if absent and (text := _without(form, record, absent, nullable)) is not None:
-            record = text
+        if absent and (left := _without(form, value, absent, nullable)) is not MISSING:
+            value = left
             leaves |= {pointer: _absent(leaves[pointer], nullable) for pointer in absent}
-    return replace(filled, record=record, leaves=leaves)
+    return replace(filled, value=value, leaves=leaves)
 
 
 def drop_unlikely_values(form: Form, filled: Filled) -> Filled:
@@ -167,13 +168,13 @@ def put_nulls(form: Form, filled: Filled, pointers: Sequence[str]) -> Filled:
     by_slot: dict[int, list[str]] = {}
     for pointer in pointers:
         by_slot.setdefault(filled.leaves[pointer].slot, []).append(pointer)
-    leaves, record = dict(filled.leaves), filled.record
+    leaves, value = dict(filled.leaves), filled.value
     for slot, own in by_slot.items():
         nullable = form.slots[slot].nullable
-        if (text := _without(form, record, own, nullable)) is not None:
-            record = text
+        if (left := _without(form, value, own, nullable)) is not MISSING:
+            value = left
             leaves |= {pointer: _absent(leaves[pointer], nullable) for pointer in own}
-    return replace(filled, record=record, leaves=leaves)
+    return replace(filled, value=value, leaves=leaves)
 
 
 def _absent(leaf: Leaf, nullable: bool) -> Leaf:
@@ -181,16 +182,16 @@ def _absent(leaf: Leaf, nullable: bool) -> Leaf:
     return replace(leaf, text=text, confidence=leaf.absence, spans=(), origin="absent")
 
 
-def _without(form: Form, record: str, pointers: Sequence[str], nullable: bool) -> str | None:
-    """Returns the record with null or nothing at these pointers, all of one slot; None if its schema refuses that.
+def _without(form: Form, value: Any, pointers: Sequence[str], nullable: bool) -> Any:
+    """Returns the record with null or nothing at these pointers, all of one slot; MISSING if its schema refuses that.
 
     One judgement for all rows of a list keeps long lists linear.
     """
     if not pointers:
-        return record
+        return value
     if "" in pointers:
-        return "null" if nullable else None
-    whole = copied(shared_value(record))
+        return None if nullable else MISSING
+    whole = copied(value)
     # Later items of a list go first, so that the others keep their places.
     for pointer in reversed(pointers):
         above, _, last = pointer.rpartition("/")
@@ -199,4 +200,4 @@ def _without(form: Form, record: str, pointers: Sequence[str], nullable: bool) -
             del around[int(last)]
         else:
             put_value(whole, pointer, None if nullable else MISSING)
-    return json_text(whole) if form.judge is None or form.judge.accepts(whole) else None
+    return whole if form.judge is None or form.judge.accepts(whole) else MISSING

@@ -24,6 +24,7 @@ from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.engine.work_time import TOO_SLOW, check_time, progress_part, start_clock, time_stage
 from cinnabar.errors import EngineFailure, RunError, UsageError
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import Form
 
 # The tokens of a batch on a processor and on other devices (engine/models/reader/decoding.py has the measurement).
@@ -226,7 +227,7 @@ class Watch:
             doubted = [p for p, of in places if any(doubts[at] for at in of)]
             confidence = {pointer: leaf.confidence for pointer, leaf in writer.leaves.items()}
             form_state = FormState(
-                request.id, step, state.record(batch), tuple(committed), tuple(doubted), confidence
+                request.id, step, json_text(state.value(batch)), tuple(committed), tuple(doubted), confidence
             )
             notify(self._watcher, form_state)
 

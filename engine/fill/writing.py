@@ -1,4 +1,4 @@
-"""Writes the record from the values of a laid out form.
+"""Puts the record together from the values of a laid out form.
 
 An absent nullable property is `null`, an absent optional one is left out; the same holds for an object without any
 value. An array without items is `[]`; only if `min_items` forbids that, it is `null` or left out if it may be. A row
@@ -10,7 +10,6 @@ these decisions if a rule of the schema demands it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,10 +25,10 @@ from cinnabar.engine.fill.layout import (
     State,
 )
 from cinnabar.engine.request import Leaf, Origin
-from cinnabar.schemas.automata.strings import shared_value
+from cinnabar.schemas.automata.strings import json_text, scalar_value
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.instances import texts_of
-from cinnabar.schemas.pointers import escape, lies_within
+from cinnabar.schemas.pointers import MISSING, escape, lies_within
 
 #: The least probability of a branch that its selector alone tells.
 LEAST_BRANCH = 0.5
@@ -72,53 +71,52 @@ def _empty_leaf(text: str | None, value: WrittenValue, slot: Slot) -> Leaf:
     )  # fmt: skip
 
 
-def _key(name: str) -> bytes:
-    return json.dumps(name, ensure_ascii=False).encode() + b":"
-
-
 def _written_empty(node: Node) -> bool:
     """Returns whether an optional property without a value is written all the same, as `null` or `[]`."""
     return node.nullable or (isinstance(node, ArrayNode) and not node.min_items)
 
 
-def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None) -> bytes:
+def minimal(node: Node, pointer: str = "", leaves: dict[str, Leaf] | None = None) -> Any:
     """Returns the minimal record of this node; its scalars go to `leaves`, flagged as missing."""
     if isinstance(node, Slot):
         text = "null" if node.nullable else node.minimal
         if leaves is not None:
             leaves[pointer] = Leaf(text, 0.0, origin="minimal", missing=True, slot=node.index)
-        return text.encode()
+        return scalar_value(text)
     if isinstance(node, ObjectNode):
         if node.nullable:
-            return b"null"
-        members = [
-            _key(member.name) + minimal(member.node, f"{pointer}/{escape(member.name)}", leaves)
+            return None
+        return {
+            member.name: minimal(member.node, f"{pointer}/{escape(member.name)}", leaves)
             for member in node.properties
             if member.required or _written_empty(member.node)
-        ]
-        return b"{" + b",".join(members) + b"}"
+        }
     if isinstance(node, ChoiceNode):
-        return b"null" if node.nullable else minimal(node.branches[0], pointer, leaves)
+        return None if node.nullable else minimal(node.branches[0], pointer, leaves)
     if node.nullable and node.min_items:
-        return b"null"
-    return b"[" + b",".join(_fill_up(node, [], node.min_items, pointer, leaves)) + b"]"
+        return None
+    return _fill_up(node, [], node.min_items, pointer, leaves)
 
 
 def _fill_up(
-    node: ArrayNode, items: list[bytes], size: int, pointer: str, leaves: dict[str, Leaf] | None
-) -> list[bytes]:
+    node: ArrayNode, items: list[Any], size: int, pointer: str, leaves: dict[str, Leaf] | None
+) -> list[Any]:
     """Returns the items, filled up with minimal ones to `size`, without repeats if items must be unique."""
     items = list(items)
+    taken = {*map(json_text, items)} if node.unique and len(items) < size else set[str]()
     while len(items) < size:
         at = len(items)
         part, below = _item(node, at), f"{pointer}/{at}"
-        text = minimal(part, below, leaves)
-        if node.unique and text in items and isinstance(part, Slot):
-            others = (other.encode() for other in texts_of(part))
-            text = next((other for other in others if other not in items), text)
-            if leaves is not None:
-                leaves[below] = Leaf(text.decode(), 0.0, origin="minimal", missing=True)
-        items.append(text)
+        item = minimal(part, below, leaves)
+        if node.unique:
+            text = json_text(item)
+            if text in taken and isinstance(part, Slot):
+                text = next((other for other in texts_of(part) if other not in taken), text)
+                item = scalar_value(text)
+                if leaves is not None:
+                    leaves[below] = Leaf(text, 0.0, origin="minimal", missing=True)
+            taken.add(text)
+        items.append(item)
     return items
 
 
@@ -168,14 +166,8 @@ class Writer:
         self.states: dict[str, list[tuple[Place, State]]] = {}
         self.branches: dict[str, list[tuple[ChoicePlace, int]]] = {}
         self._vacant: dict[int, bool] = {}
-        text = self._write(layout.root, "")
-        assert text is not None, "the root is never left out"
-        self.record = text.decode()
-
-    @property
-    def value(self) -> Any:
-        """The record's value, parsed once; it is not to be changed."""
-        return shared_value(self.record)
+        self.value = self._write(layout.root, "")
+        assert self.value is not MISSING, "the root is never left out"
 
     def changed(self, values: Mapping[int, WrittenValue], decided: Decided) -> Writer:
         """Returns the record with other values of these slots, and with these states of places alone decided."""
@@ -202,15 +194,20 @@ class Writer:
 
     def _named_properties(self, place: ObjectPlace) -> list[tuple[int, LeafPlace, Place]]:
         """Returns the open properties of an object with a value and an unused name, each with its row."""
-        taken = {_key(member.name) for member, _ in place.members}
+        taken = {member.name for member, _ in place.members}
         named: list[tuple[int, LeafPlace, Place]] = []
         for rest in place.rest:
             for (row, part), key in zip(rest.items, rest.keys, strict=True):
-                name = self.values[key.instance]
-                if not name.absent and not self._empty(part) and name.text + b":" not in taken:
-                    taken.add(name.text + b":")
-                    named.append((row, key, part))
+                if not self.values[key.instance].absent and not self._empty(part):
+                    name = self._name(key)
+                    if name not in taken:
+                        taken.add(name)
+                        named.append((row, key, part))
         return named
+
+    def _name(self, key: LeafPlace) -> str:
+        """Returns the name of an open property."""
+        return str(scalar_value(self.values[key.instance].text.decode()))
 
     def _branch(self, place: ChoicePlace) -> tuple[int, Place]:
         """Returns the branch that the selector names, or one with a value if that one has none."""
@@ -224,22 +221,22 @@ class Writer:
             return branches[0]
         return next((pair for pair in branches if not self._empty(pair[1])), branches[0])
 
-    def _write(self, place: Place, pointer: str) -> bytes | None:
-        """Returns the text of this place, None if it is left out."""
+    def _write(self, place: Place, pointer: str) -> Any:
+        """Returns the value of this place, MISSING if it is left out."""
         nullable = not isinstance(place, LeafPlace) and place.node.nullable
         if place.known or not (place.optional or nullable):
-            return self._text(place, pointer)
+            return self._value(place, pointer)
         states: list[tuple[Place, State]] = self.states.setdefault(pointer, [])
         how = self.decided.get(id(place))
         if how in ("null", "out"):
             self._close(place, pointer)
-            text = b"null" if how == "null" else None
+            value = None if how == "null" else MISSING
         else:
-            text = self._text(place, pointer)
-        states.append((place, "out" if text is None else "null" if nullable and text == b"null" else "there"))
-        return text
+            value = self._value(place, pointer)
+        states.append((place, "out" if value is MISSING else "null" if nullable and value is None else "there"))
+        return value
 
-    def _text(self, place: Place, pointer: str) -> bytes | None:
+    def _value(self, place: Place, pointer: str) -> Any:
         if isinstance(place, LeafPlace):
             return self._leaf(place, pointer)
         if isinstance(place, ArrayPlace):
@@ -247,40 +244,40 @@ class Writer:
         node, may_close = place.node, place.node.nullable or place.optional
         if may_close and id(place) not in self.decided and self._empty(place):
             self._close(place, pointer)
-            return b"null" if node.nullable else None
+            return None if node.nullable else MISSING
         if isinstance(place, ChoicePlace):
             at, branch = self._branch(place)
             self.branches.setdefault(pointer, []).append((place, at))
             return self._write(branch, pointer)
-        members: dict[bytes, bytes] = {}
+        members: dict[str, Any] = {}
         for member, part in place.members:
-            text = self._write(part, f"{pointer}/{escape(member.name)}")
-            if text is not None:
-                members[_key(member.name)] = text
+            value = self._write(part, f"{pointer}/{escape(member.name)}")
+            if value is not MISSING:
+                members[member.name] = value
         self._open(place, pointer, members)
-        return b"{" + b",".join(name + text for name, text in members.items()) + b"}"
+        return members
 
-    def _open(self, place: ObjectPlace, pointer: str, members: dict[bytes, bytes]) -> None:
+    def _open(self, place: ObjectPlace, pointer: str, members: dict[str, Any]) -> None:
         """Adds the open properties to `members`."""
         for row, key, part in self._named_properties(place):
-            name = self.values[key.instance].text
-            at = f"{pointer}/{escape(json.loads(name))}"
-            text = self._write(part, at)
-            assert text is not None, "a property's value is never left out by itself"
+            name = self._name(key)
+            at = f"{pointer}/{escape(name)}"
+            members[name] = self._write(part, at)
+            assert members[name] is not MISSING, "a property's value is never left out by itself"
             self.instances.setdefault(at, []).append(key.instance)
-            members[name + b":"] = text
             read = self.layout.rows[row]
             self.rows[at] = (self.offset + max(read.anchor, 0), read.probability)
 
-    def _leaf(self, place: LeafPlace, pointer: str) -> bytes | None:
+    def _leaf(self, place: LeafPlace, pointer: str) -> Any:
         value, slot = self.values[place.instance], place.slot
         self.instances.setdefault(pointer, []).append(place.instance)
         if value.absent and not place.known and (slot.nullable or place.optional):
             text = "null" if slot.nullable else None
             self.leaves[pointer] = _empty_leaf(text, value, slot)
-            return None if text is None else text.encode()
+            return MISSING if text is None else None
+        text = value.text.decode()
         self.leaves[pointer] = Leaf(
-            value.text.decode(),
+            text,
             value.confidence,
             tuple((begin + self.offset, end + self.offset) for begin, end in value.spans),
             value.origin,
@@ -292,7 +289,7 @@ class Writer:
             slot.index,
             value.demanded,
         )
-        return value.text
+        return scalar_value(text)
 
     def _close(self, place: Place, pointer: str) -> None:
         """Notes the leaves of a place that is left out."""
@@ -305,18 +302,19 @@ class Writer:
             for member, part in place.members:
                 self._close(part, f"{pointer}/{escape(member.name)}")
 
-    def _array(self, place: ArrayPlace, pointer: str) -> bytes | None:
+    def _array(self, place: ArrayPlace, pointer: str) -> Any:
         node, decided = place.node, self.decided.get(id(place))
         size = max(node.min_items, decided) if isinstance(decided, int) else node.min_items
         if node.min_items and decided is None and self._empty(place):
             if node.nullable:
-                return b"null"
-            if place.optional:
                 return None
+            if place.optional:
+                return MISSING
         filled = {
             row for at, (row, part) in enumerate(place.items) if at < place.demanded or not self._empty(part)
         }
         items = self._prefix(place, pointer, bool(filled))
+        taken = {*map(json_text, items)} if node.unique else set[str]()
         spare = node.min_items - len(items) - len(filled)
         for row, part in place.items:
             if row not in filled:
@@ -324,15 +322,18 @@ class Writer:
                     continue
                 spare -= 1
             at = f"{pointer}/{len(items)}"
-            text = self._write(part, at)
-            assert text is not None, "an item of an array is never left out"
-            if node.unique and text in items and not part.known:
-                self._forget(at)
-                continue
-            items.append(text)
+            item = self._write(part, at)
+            assert item is not MISSING, "an item of an array is never left out"
+            if node.unique:
+                text = json_text(item)
+                if text in taken and not part.known:
+                    self._forget(at)
+                    continue
+                taken.add(text)
+            items.append(item)
             read = self.layout.rows[row]
             self.rows[at] = (self.offset + max(read.anchor, 0), read.probability)
-        return b"[" + b",".join(_fill_up(node, items, size, pointer, self.leaves)) + b"]"
+        return _fill_up(node, items, size, pointer, self.leaves)
 
     def _forget(self, pointer: str) -> None:
         """Removes the notes on an item that is not written after all."""
@@ -340,12 +341,12 @@ class Writer:
             for place in [p for p in notes if lies_within(p, pointer)]:
                 del notes[place]
 
-    def _prefix(self, place: ArrayPlace, pointer: str, rows: bool) -> list[bytes]:
+    def _prefix(self, place: ArrayPlace, pointer: str, rows: bool) -> list[Any]:
         """Returns the items before the rows: all if there are rows, else those up to the last one with a value."""
         wanted = [at for at, part in enumerate(place.prefix, 1) if not self._empty(part)]
         least = len(place.prefix) if rows else max([0, *wanted])
         least = max(least, min(place.node.min_items, len(place.prefix)))
         if place.node.max_items is not None:
             least = min(least, place.node.max_items)
-        texts = (self._write(part, f"{pointer}/{at}") for at, part in enumerate(place.prefix[:least]))
-        return [text for text in texts if text is not None]
+        items = (self._write(part, f"{pointer}/{at}") for at, part in enumerate(place.prefix[:least]))
+        return [item for item in items if item is not MISSING]

@@ -32,7 +32,7 @@ from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.form.fitting import accept, branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.form.record_walk import RecordRow, walk_record
-from cinnabar.schemas.pointers import escape, lies_within, parts_of
+from cinnabar.schemas.pointers import MISSING, escape, lies_within, parts_of
 
 #: So many equal items at the end of a list are a loop, into which small models fall, if they have a text of so many
 #: characters that the document has less often.
@@ -98,7 +98,7 @@ def read_written(request: Request, remaining: Remaining, written: Decoded | None
         value, places = parse(written.text.decode()), places_of(written.text)
         if not request.known and not request.rows:
             ended = _without_loops(value, request.passage.text)
-            value = value if ended == value or accept(request.form, remaining.add_frozen(ended)) is None else ended
+            value = value if ended == value or accept(request.form, remaining.add_frozen(ended)) is MISSING else ended
         _decisions(remaining.form.root, value, "", places, decided)
         certainty = Certainty(written)
     record = remaining.add_frozen(value)
@@ -109,10 +109,10 @@ def read_written(request: Request, remaining: Remaining, written: Decoded | None
     weigh = partial(_value, certainty=certainty, decided=decided, pointers=pointers)
     filled = record_of(request, taken, weigh)
     if not isinstance(filled, Filled):
-        record_text = accept(request.form, record)
-        if record_text is None:
+        record = accept(request.form, record)
+        if record is MISSING:
             raise EngineFailure("invalid_answer", f"the record breaks a rule of the schema: {'; '.join(filled)}")
-        filled = _as_written(request, record, record_text, taken, weigh)
+        filled = _as_written(request, record, taken, weigh)
     return filled if written is None else replace(filled, steps=written.passes, reopened=written.reopened)
 
 
@@ -130,10 +130,8 @@ def _taken(request: Request, record: Any) -> tuple[Taken, dict[tuple[int, int], 
     return taken, pointers
 
 
-def _as_written(
-    request: Request, record: Any, record_text: str, taken: Taken, weigh: Callable[[Answered], WrittenValue]
-) -> Filled:
-    """Returns a record that the schema allows as it is, with this text."""
+def _as_written(request: Request, record: Any, taken: Taken, weigh: Callable[[Answered], WrittenValue]) -> Filled:
+    """Returns a record that the schema allows as it is."""
     form, offset = request.form, request.passage.offset
     # Selectors and names of open properties have the pointer of their value.
     unwritten = {choice.selector.index for choice in form.choices}
@@ -158,7 +156,7 @@ def _as_written(
     for pointer, text in request.known.items():
         if text is not None:
             leaves[pointer] = replace(leaves[pointer], text=text, confidence=1.0, spans=(), origin="known")
-    return Filled(request.id, record_text, leaves, rows, 0, 0)
+    return Filled(request.id, record, leaves, rows, 0, 0)
 
 
 def _without_loops(value: Any, text: str) -> Any:

@@ -25,6 +25,7 @@ from cinnabar.schemas.form.instances import smallest_instance
 from cinnabar.schemas.form.record_language import one_line
 from cinnabar.schemas.judging.judge import Judge, Violation
 from cinnabar.schemas.kept_by_weight import kept_by_weight
+from cinnabar.schemas.pointers import MISSING
 
 #: The tokens of the beginnings of prompts that are kept.
 _KEPT_TOKENS = 1 << 20
@@ -127,7 +128,7 @@ class _Whole:
 def _is_accepted(form: Form, remaining: Remaining, text: bytes) -> bool:
     """Returns whether the schema accepts the record of this text with the frozen values, and can write its numbers."""
     try:
-        return accept(form, remaining.add_frozen(parse(text.decode()))) is not None
+        return accept(form, remaining.add_frozen(parse(text.decode()))) is not MISSING
     except ValueError:
         return False
 

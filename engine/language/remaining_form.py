@@ -14,7 +14,7 @@ from typing import Any
 from cinnabar.engine.fill.layout import slot_pointers
 from cinnabar.engine.fill.writing import minimal
 from cinnabar.engine.request import Request
-from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.automata.strings import scalar_value
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
 from cinnabar.schemas.pointers import above, escape, items_named, lies_within
 
@@ -118,7 +118,7 @@ class Remaining:
             return value
         if isinstance(node, Slot):
             text = self._known[pointer]
-            return LEFT_OUT if text is None else parse(text)
+            return LEFT_OUT if text is None else scalar_value(text)
         if isinstance(node, ChoiceNode):
             return self._branch(node, pointer) if frozen else LEFT_OUT
         if isinstance(node, ArrayNode):
@@ -137,7 +137,7 @@ class Remaining:
         for place in node.properties:
             part = self._join(place.node, members.get(place.name, LEFT_OUT), f"{pointer}/{escape(place.name)}")
             if part is not LEFT_OUT or place.required:
-                members_filled[place.name] = parse(minimal(place.node).decode()) if part is LEFT_OUT else part
+                members_filled[place.name] = minimal(place.node) if part is LEFT_OUT else part
         return members_filled | {name: part for name, part in members.items() if name not in members_filled}
 
     def _branch(self, node: ChoiceNode, pointer: str) -> Any:

@@ -129,7 +129,7 @@ def record_of(
         writer = other
     return Filled(
         id=request.id,
-        record=writer.record,
+        value=writer.value,
         leaves=writer.leaves,
         rows=_anchor_rows(writer, offset),
         steps=0,

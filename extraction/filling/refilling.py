@@ -11,7 +11,6 @@ from cinnabar.errors import DocumentError
 from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, join, left_of
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
-from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.form import Form
@@ -83,7 +82,7 @@ class StoredRecord:
     @property
     def unasked(self) -> Filled:
         """Returns what is filled if there is nothing to ask."""
-        return Filled("", json_text(self.left), {}, {}, 0, 0)
+        return Filled("", self.left, {}, {}, 0, 0)
 
     def join(self, compiled: CompiledSchema, filled: Filled) -> tuple[Filled, set[str]]:
         """Returns the stored record with what was asked of a filled one, with the leaves of that alone, and its places.
@@ -91,7 +90,7 @@ class StoredRecord:
         Raises NotAccepted if the schema does not allow the record.
         """
         value, taken = join(self.left, filled.value, {*self.changes.asked_places, *self.frozen.asked})
-        return replace(filled, record=compiled.canonical(value), leaves=within(filled.leaves, taken)), taken
+        return replace(filled, value=compiled.arrange(value), leaves=within(filled.leaves, taken)), taken
 
     def record_of(
         self, fresh: Record, taken: Collection[str], flags: Collection[str]

@@ -276,12 +276,12 @@ class _Raised:
 
     @property
     def requests(self) -> list[Request]:
-        document = self.lower.document
+        document, draft = self.lower.document, self.lower.filled.record
         return [
             Request(
                 f"{document.digest}:{c.start}",
                 self.form,
-                replace(passage_of(document, c.start, c.end), draft=self.lower.filled.record),
+                replace(passage_of(document, c.start, c.end), draft=draft),
                 *self.beside,
                 elsewhere,
             )

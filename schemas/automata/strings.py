@@ -128,6 +128,18 @@ def scalar_text(value: str | int | float | Decimal | bool | None) -> str:
     return canonical_number(decimal(value))
 
 
+def scalar_value(text: str) -> Any:
+    """The value of a scalar's JSON text, as of `parse`: a record has thousands, and most need no parser."""
+    if text[0] == '"':
+        return parse(text) if "\\" in text else text[1:-1]
+    if text in _WORDS:
+        return _WORDS[text]
+    return parse(text) if "e" in text.lower() else Decimal(text) if "." in text else _integer(text)
+
+
+_WORDS = {"null": None, "true": True, "false": False}
+
+
 def json_text(value: Any) -> str:
     """The canonical text of any JSON value: no spaces, properties in the order of the value."""
     if isinstance(value, dict):

@@ -9,9 +9,9 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from cinnabar.errors import NotAccepted, UnsupportedSchema
-from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.automata.strings import json_text, parse
 from cinnabar.schemas.compiling.fact_fields import check_names, check_places
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.form.fitting import arrange
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.instances import Sketch, smallest_instance
 from cinnabar.schemas.form.layout import lay_out
@@ -48,16 +48,20 @@ class CompiledSchema:
             return False
 
     def canonical(self, value: Any) -> str:
-        """The canonical text of a record: properties in schema order, no spaces, one spelling of each value.
+        """The canonical text of a record, without spaces: as `arrange` has it."""
+        return json_text(self.arrange(value))
+
+    def arrange(self, value: Any) -> Any:
+        """A record as its canonical text is parsed: properties in schema order, one of equal numbers.
 
         `value` is parsed JSON; numbers may be int, float or Decimal. Raises NotAccepted with the place of the value
         if the schema does not allow it or the form has no place for it.
         """
-        text = fit(self.form, value)
-        violation = self.judge.violation(parse(text))
+        arranged = arrange(self.form, value)
+        violation = self.judge.violation(arranged)
         if violation is not None:
             raise NotAccepted(violation.pointer, violation.message)
-        return text
+        return arranged
 
     def minimal(self) -> str:
         """The canonical text of a smallest record."""

@@ -1,4 +1,4 @@
-"""Fitting of a record into a form: its canonical text."""
+"""Fitting of a record into a form: its value in the form's order, and its canonical text."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from cinnabar.errors import NotAccepted
-from cinnabar.schemas.automata.strings import parse, scalar_text
+from cinnabar.schemas.automata.strings import json_text, scalar_text, scalar_value
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import escape
+from cinnabar.schemas.pointers import MISSING, escape
 
 
-def fit(form: Form, value: Any) -> str:
-    """The canonical text of `value`, parsed JSON, in this form: properties in its order, one spelling of each value.
+def arrange(form: Form, value: Any) -> Any:
+    """A value, parsed JSON, as its canonical text is parsed: properties in the form's order, one of equal numbers.
 
     If several branches of a choice hold a value, the first of them takes it. Raises NotAccepted with the place of a
     value if the form has no place for it.
     """
-    return _text(form.root, value, "")
+    return _arranged(form.root, value, "")
 
 
-def accept(form: Form, value: Any) -> str | None:
-    """The canonical record of a value, parsed JSON in any spelling; None if form or schema do not allow it."""
+def fit(form: Form, value: Any) -> str:
+    """The canonical text of a value as `arrange` has it."""
+    return json_text(arrange(form, value))
+
+
+def accept(form: Form, value: Any) -> Any:
+    """A value, parsed JSON in any spelling, as `arrange` has it; MISSING if form or schema do not allow it."""
     try:
-        text = fit(form, value)
+        arranged = arrange(form, value)
     except (NotAccepted, ValueError):
-        return None
-    return text if form.judge is None or form.judge.accepts(parse(text)) else None
+        return MISSING
+    return arranged if form.judge is None or form.judge.accepts(arranged) else MISSING
 
 
 def branch_of(choice: ChoiceNode, value: Any) -> int | None:
@@ -58,16 +63,16 @@ def _misfit(pointer: str, expected: str, got: str) -> NotAccepted:
 
 def _holds(node: Node, value: Any) -> bool:
     try:
-        _text(node, value, "")
+        _arranged(node, value, "")
     except NotAccepted:
         return False
     return True
 
 
-def _text(node: Node, value: Any, pointer: str) -> str:
-    """The canonical text of the value in the place of this node."""
+def _arranged(node: Node, value: Any, pointer: str) -> Any:
+    """The value in the place of this node."""
     if value is None and node.nullable and not isinstance(node, Slot):
-        return "null"
+        return None
     if isinstance(node, ObjectNode):
         return _object(node, value, pointer)
     if isinstance(node, ArrayNode):
@@ -82,14 +87,14 @@ def _text(node: Node, value: Any, pointer: str) -> str:
         raise _misfit(pointer, str(problem), repr(value)) from None
     if not node.accepts(text.encode()):
         raise _misfit(pointer, f"{_one(node.format or node.kind)} that the schema allows", text)
-    return text
+    return value if value is None or isinstance(value, (str, bool)) else scalar_value(text)
 
 
-def _choice(node: ChoiceNode, value: Any, pointer: str) -> str:
+def _choice(node: ChoiceNode, value: Any, pointer: str) -> Any:
     nearest: NotAccepted | None = None
     for branch in node.branches:
         try:
-            return _text(branch, value, pointer)
+            return _arranged(branch, value, pointer)
         except NotAccepted as problem:
             # The branch in which the value gets furthest is the one that was meant.
             if nearest is None or problem.pointer.count("/") > nearest.pointer.count("/"):
@@ -98,7 +103,7 @@ def _choice(node: ChoiceNode, value: Any, pointer: str) -> str:
     raise nearest
 
 
-def _array(node: ArrayNode, value: Any, pointer: str) -> str:
+def _array(node: ArrayNode, value: Any, pointer: str) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise _misfit(pointer, "an array", repr(value))
     fixed = len(node.prefix)
@@ -112,19 +117,19 @@ def _array(node: ArrayNode, value: Any, pointer: str) -> str:
     for at, one in enumerate(value):
         part = node.prefix[at] if at < fixed else node.item
         assert part is not None
-        parts.append(_text(part, one, f"{pointer}/{at}"))
-    return "[" + ",".join(parts) + "]"
+        parts.append(_arranged(part, one, f"{pointer}/{at}"))
+    return parts
 
 
-def _object(node: ObjectNode, value: Any, pointer: str) -> str:
+def _object(node: ObjectNode, value: Any, pointer: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise _misfit(pointer, "an object", repr(value))
-    parts, declared = [], set()
+    parts, declared = dict[str, Any](), set()
     for place in node.properties:
         declared.add(place.name)
         below = f"{pointer}/{escape(place.name)}"
         if place.name in value:
-            parts.append(f"{scalar_text(place.name)}:{_text(place.node, value[place.name], below)}")
+            parts[place.name] = _arranged(place.node, value[place.name], below)
         elif place.required:
             raise _misfit(below, "a value, because it is required", "none")
     groups: dict[int, list[str]] = {rest.index: [] for rest in node.rest}
@@ -143,8 +148,8 @@ def _object(node: ObjectNode, value: Any, pointer: str) -> str:
             raise _misfit(pointer, wanted, f"{len(value)} properties")
         for name in names:
             below = f"{pointer}/{escape(name)}"
-            parts.append(f"{_text(rest.key, name, below)}:{_text(rest.item, value[name], below)}")
-    return "{" + ",".join(parts) + "}"
+            parts[_arranged(rest.key, name, below)] = _arranged(rest.item, value[name], below)
+    return parts
 
 
 def _one(kind: str) -> str:

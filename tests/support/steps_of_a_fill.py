@@ -14,6 +14,7 @@ from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Filled, Result
 from cinnabar.schemas import CompiledSchema
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import Form
 
 EFFORTS = ("instant", "low", "medium", "high")
@@ -66,7 +67,7 @@ def in_the_forms_way(form: Form, record: Any) -> str:
         text = found.texts.get((slot.index, row), "null")
         absent = text == "null"
         values.append(WrittenValue((slot.minimal if absent else text).encode(), absent, confidence=1.0))
-    return Writer(layout, values).record
+    return json_text(Writer(layout, values).value)
 
 
 def present(value: Any) -> Any:

@@ -32,8 +32,7 @@ def surrounded(
         spans = ((at, at + len(words[name])),) if at >= 0 else ()
         origin: Origin = "absent" if values[name] is None else "copied" if spans else "chosen"
         leaves[slot.path] = Leaf(json.dumps(values[name], ensure_ascii=False), SURE, spans, origin, slot=slot.index)
-    record = json.dumps({name: values[name] for name in fields}, ensure_ascii=False, separators=(",", ":"))
-    filled = Filled("", record, leaves, {}, 1, 0)
+    filled = Filled("", {name: values[name] for name in fields}, leaves, {}, 1, 0)
     document = parse(text.encode(), "page.txt")
     read = read_surroundings(form, filled, document, locale_of(document))
     found = json.loads(read.record)

@@ -156,7 +156,7 @@ def test_a_diagram_shows_how_often_leaves_are_right() -> None:
 def test_a_record_without_a_row_has_its_later_rows_one_place_up() -> None:
     leaves = {f"/rows/{at}/name": Leaf(json.dumps(name), 0.9) for at, name in enumerate("abc")}
     rows = {f"/rows/{at}": (at, 0.9) for at in range(3)}
-    record = json.dumps({"rows": [{"name": name} for name in "abc"], "total": 3})
+    record = {"rows": [{"name": name} for name in "abc"], "total": 3}
     less = without_row(Filled("x", record, leaves | {"/total": Leaf("3", 0.9)}, rows, 1, 0), "/rows", 1)
     assert json.loads(less.record) == {"rows": [{"name": "a"}, {"name": "c"}], "total": 3}
     assert {at: leaf.text for at, leaf in less.leaves.items()} == {

@@ -33,7 +33,7 @@ def kept_set(folder: Path, answers: Path, seed: int) -> LabelledSet:
             city = f"C{number if agreed else number * 2 + reading}"
             truth = city if agreed or (sure == 0.8 and draw.random() < 0.8) else truth
             leaf = Leaf(json.dumps(city), sure, origin="copied", slot=0)
-            readings.append(Filled("", json.dumps({"city": city}), {"/city": leaf}, {}, 0, 0))
+            readings.append(Filled("", {"city": city}, {"/city": leaf}, {}, 0, 0))
         lines.append({"file": f"{number}.txt", "truth": {"city": truth}})
         answered[f"{number}.txt"] = tuple(readings)
     folder.mkdir(parents=True)

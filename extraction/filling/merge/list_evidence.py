@@ -25,7 +25,7 @@ from cinnabar.schemas.automata.strings import copied, json_text, parse
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_walk import RecordList, walk_lists
-from cinnabar.schemas.pointers import lies_in, put_value, value_at
+from cinnabar.schemas.pointers import MISSING, lies_in, put_value, value_at
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: What a printed sum or count weighs beside the shares of rows with a product and with a place, and a numbering.
@@ -133,8 +133,8 @@ def place_numbers(form: Form, filled: Filled, text: str, told: Collection[str] =
                     leaf = replace(leaf, text="null", spans=(), origin="absent", absence=UNPLACED)
                     put_value(value, at, None)
                 leaves[at] = replace(leaf, confidence=min(leaf.confidence, UNPLACED))
-    record = accept(form, value)
-    return filled if record is None else replace(filled, record=record, leaves=leaves)
+    value = accept(form, value)
+    return filled if value is MISSING else replace(filled, value=value, leaves=leaves)
 
 
 def lists_without_sum(form: Form, filled: Filled, text: str) -> set[str]:
@@ -372,8 +372,8 @@ def _without_rows(form: Form, filled: Filled, place: RecordList, gone: Collectio
     items = value_at(value, place.pointer)
     moved = {at: new for new, at in enumerate(at for at in range(len(items)) if at not in gone)}
     items[:] = [items[at] for at in moved]
-    record = accept(form, value)
-    if record is None:
+    value = accept(form, value)
+    if value is MISSING:
         return None
 
     def kept(pointer: str) -> str | None:
@@ -385,7 +385,7 @@ def _without_rows(form: Form, filled: Filled, place: RecordList, gone: Collectio
     leaves = {new: leaf for at, leaf in filled.leaves.items() if (new := kept(at)) is not None}
     rows = {new: row for at, row in filled.rows.items() if (new := kept(at)) is not None}
     lists = {new: sure for at, sure in filled.lists.items() if (new := kept(at)) is not None}
-    return replace(filled, record=record, leaves=leaves, rows=rows, lists=lists)
+    return replace(filled, value=value, leaves=leaves, rows=rows, lists=lists)
 
 
 def _printed(text: str) -> Iterator[tuple[float, int]]:

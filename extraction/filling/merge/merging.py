@@ -37,7 +37,7 @@ from cinnabar.schemas.compiling.fact_fields import fact_fields
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.form.record_walk import walk_lists
-from cinnabar.schemas.pointers import escape, lies_within
+from cinnabar.schemas.pointers import MISSING, escape, lies_within
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
 #: A list of a first reading that is less sure is not kept for having more items than that of a second one.
@@ -66,10 +66,10 @@ def merge(form: Form, chunks: Sequence[Chunk], filled: Sequence[Filled]) -> Fill
     if len(filled) == 1 and distinct == merged:
         return filled[0]
     merged = distinct
-    leaves, rows, lists, record = _write(form, merged) or _fullest(filled)
+    leaves, rows, lists, value = _write(form, merged) or _fullest(filled)
     return Filled(
         id=filled[0].id,
-        record=record,
+        value=value,
         leaves=leaves,
         rows=rows,
         steps=max(result.steps for result in filled),
@@ -182,11 +182,11 @@ def _reaches(row: FoundRow, spans: Spans, start: int) -> bool:
     return row.anchor >= start or any(end > start for own in spans.values() for _, end in own)
 
 
-_Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], Mapping[str, float], str]
+_Written = tuple[Mapping[str, Leaf], Mapping[str, tuple[int, float]], Mapping[str, float], Any]
 
 
 def _write(form: Form, whole: RecordPart) -> _Written | None:
-    """Returns the leaves, rows, lists and text of a record as the engine writes them.
+    """Returns the leaves, rows, lists and value of a record as the engine writes them.
 
     Returns None if the schema does not allow it.
     """
@@ -205,7 +205,7 @@ def _write(form: Form, whole: RecordPart) -> _Written | None:
             return None
         writer = repaired
     anchors = {pointer: (flat[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}
-    return writer.leaves, anchors, _lists(form, whole, flat, writer), writer.record
+    return writer.leaves, anchors, _lists(form, whole, flat, writer), writer.value
 
 
 def _lists(
@@ -233,7 +233,7 @@ def _others(slot: Slot, value: WrittenValue) -> list[tuple[float, WrittenValue]]
 def _fullest(filled: Sequence[Filled]) -> _Written:
     """Returns the record of the chunk that found most, for chunks whose records do not go together."""
     best = max(filled, key=lambda one: sum(x.confidence for x in one.leaves.values() if rank(x) == 2))
-    return best.leaves, best.rows, best.lists, best.record
+    return best.leaves, best.rows, best.lists, best.value
 
 
 def _flat(whole: RecordPart) -> Iterator[tuple[int, int, FoundRow]]:
@@ -269,8 +269,6 @@ def _value(slot: Slot, leaf: Leaf | None) -> WrittenValue:
 
 
 _T = TypeVar("_T")
-#: Marks a property that is left out.
-_OUT = object()
 
 
 def prefer_confident_record(
@@ -294,12 +292,12 @@ def prefer_confident_record(
     reading that is surer on the whole.
     """
     chosen = _Chosen(one, other, kept, settled or {}, partial)
-    record = accept(form, chosen.place(form.root, one.value, other.value, ""))
-    if record is None and (kept or partial):
+    value = accept(form, chosen.place(form.root, one.value, other.value, ""))
+    if value is MISSING and (kept or partial):
         return one
-    if record is None:
+    if value is MISSING:
         return max(one, other, key=lambda filled: _mean(list(filled.leaves.values())))
-    return replace(other, record=record, leaves=chosen.leaves, rows=chosen.rows, lists=chosen.lists)
+    return replace(other, value=value, leaves=chosen.leaves, rows=chosen.rows, lists=chosen.lists)
 
 
 @dataclass(slots=True)
@@ -322,8 +320,8 @@ class _Chosen:
             made: dict[str, Any] = {}
             for part in node.properties:
                 below = f"{pointer}/{escape(part.name)}"
-                value = self.place(part.node, mine.get(part.name, _OUT), theirs.get(part.name, _OUT), below)
-                if value is not _OUT:
+                value = self.place(part.node, mine.get(part.name, MISSING), theirs.get(part.name, MISSING), below)
+                if value is not MISSING:
                     made[part.name] = value
             return made
         holds = any(lies_within(at, pointer) for at in self.kept)

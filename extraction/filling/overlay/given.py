@@ -8,8 +8,8 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.schemas.automata.strings import copied, parse
-from cinnabar.schemas.form.fitting import accept, fit
+from cinnabar.schemas.automata.strings import copied, parse, scalar_value
+from cinnabar.schemas.form.fitting import accept, arrange
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
 from cinnabar.schemas.pointers import MISSING, above, outside, put_value, value_at
 
@@ -92,7 +92,7 @@ def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
     the form has no place for another value.
     """
     yielding = [one for one in given if one.giver in YIELDING]
-    filled = _put(form, filled, [one for one in given if one.giver not in YIELDING], fit) or filled
+    filled = _put(form, filled, [one for one in given if one.giver not in YIELDING], arrange) or filled
     whole = _put(form, filled, yielding, accept)
     if whole is not None:
         return whole
@@ -102,14 +102,14 @@ def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:
     return filled
 
 
-def _put(form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Form, Any], str | None]) -> Filled | None:
-    """Returns a filled form with these values; None if its changed record cannot be written."""
+def _put(form: Form, filled: Filled, given: Sequence[Given], place: Callable[[Form, Any], Any]) -> Filled | None:
+    """Returns a filled form with these values; None if there is no `place` for its changed record."""
     if not given:
         return filled
     whole = {one.pointer for one in given if one.giver == "fact" or not isinstance(one.node, Slot)}
     leaves, rows = outside(filled.leaves, whole), outside(filled.rows, whole)
     lists = outside(filled.lists, whole)
-    record, changed = copied(filled.value), False
+    value, changed = copied(filled.value), False
     for one in given:
         text = one.text
         if isinstance(one.node, Slot):
@@ -121,13 +121,14 @@ def _put(form: Form, filled: Filled, given: Sequence[Given], write: Callable[[Fo
             text = leaf.text
             rows |= {at: row for at, row in one.rows.items() if at in rows}
             lists |= one.lists
-        changed |= put_value(record, one.pointer, MISSING if text is None else parse(text))
+        read = scalar_value if isinstance(one.node, Slot) else parse
+        changed |= put_value(value, one.pointer, MISSING if text is None else read(text))
         if not isinstance(one.node, Slot):
             leaves |= one.leaves
             rows |= one.rows
-            lists |= one.lists if isinstance(value_at(record, one.pointer), list) else {}
-    written = write(form, record) if changed else filled.record
-    return None if written is None else replace(filled, record=written, leaves=leaves, rows=rows, lists=lists)
+            lists |= one.lists if isinstance(value_at(value, one.pointer), list) else {}
+    value = place(form, value) if changed else filled.value
+    return None if value is MISSING else replace(filled, value=value, leaves=leaves, rows=rows, lists=lists)
 
 
 def _as_told(given: Leaf, own: Leaf) -> Leaf:

@@ -57,7 +57,7 @@ class Sure:
     def _filled(self, one: Request) -> Filled:
         record = {"name": self._name, "total": 7}
         leaves = {"/name": Leaf(json.dumps(self._name), self._confidence, slot=0), "/total": Leaf("7", 0.9)}
-        return Filled(one.id, json.dumps(record, separators=(",", ":")), leaves, {}, 1, 0)
+        return Filled(one.id, record, leaves, {}, 1, 0)
 
 
 def answer(lower: Sure, upper: Sure, effort: str = "low") -> Filled:

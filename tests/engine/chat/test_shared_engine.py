@@ -49,7 +49,7 @@ class Scripted:
             raise ValueError("text of a document")
         for request in requests if watcher is not None else ():
             watcher(FormState(request.id, 1, f'"{request.id}"', (), (), {}))
-        return [Filled(request.id, f'"{request.id}"', {}, {}, 1, 0) for request in requests]
+        return [Filled(request.id, request.id, {}, {}, 1, 0) for request in requests]
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def test_known_slots_are_closed_and_all_others_are_open() -> None:
     assert state.values[1] == WrittenValue(b"7", False, 1.0, origin="known")
     null = state_of(TWO, b="null")
     null.judge()
-    assert null.canvas.left_out == [False, True] and null.record(0) == '{"a":"","b":null}'
+    assert null.canvas.left_out == [False, True] and null.value(0) == {"a": "", "b": None}
 
 
 def test_the_model_sees_a_settled_slot_as_text_null_or_nothing() -> None:
@@ -93,17 +93,17 @@ def test_finished_requests_leave_and_the_others_stay_unchanged() -> None:
 
 def test_only_records_that_the_schema_allows_are_kept() -> None:
     state = state_of({**TWO, "maxProperties": 1, "properties": {"a": TEXT, "b": {"type": "integer"}}})
-    assert state.record(0) == '{"a":""}' and not state.kept, "the form's own instance"
+    assert state.value(0) == {"a": ""} and not state.kept, "the form's own instance"
     state.judge()
     first = state.kept[0]
-    assert first.record == '{"a":""}'
+    assert first.value == {"a": ""}
     state.values = [WrittenValue(b'"x"', False, 0.9), WrittenValue(b"5", False, 0.9)]
     state.judge()
     assert state.kept[0] is first, "what is not done is not repaired"
     state.values[1] = WrittenValue(b"5", True)
     state.judge()
-    assert state.kept[0].record == '{"a":"x"}'
+    assert state.kept[0].value == {"a": "x"}
     state.values[1] = WrittenValue(b"5", False, 0.9)
     state.closed[:] = True
     state.judge()
-    assert state.kept[0].record == '{"a":"x"}'
+    assert state.kept[0].value == {"a": "x"}

@@ -156,7 +156,7 @@ def test_the_schema_is_asked_once_for_all_rows_of_a_list(monkeypatch: pytest.Mon
     leaves = {
         f"/a/{row}/c": Leaf('"EUR"', 0.1, origin="chosen", slot=form.slots[-1].index) for row in range(200)
     }
-    record = json.dumps({"a": [{"c": "EUR"}] * len(leaves)}, separators=(",", ":"))
+    record = {"a": [{"c": "EUR"}] * len(leaves)}
     asked = []
     accepts = Judge.accepts
     monkeypatch.setattr(Judge, "accepts", lambda self, value: asked.append(value) or accepts(self, value))

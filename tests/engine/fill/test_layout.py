@@ -11,6 +11,7 @@ from cinnabar.engine.fill.writing import Writer, WrittenValue
 from cinnabar.engine.model import Row
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas import compile_schema
+from cinnabar.schemas.automata.strings import json_text
 
 TEXT = {"type": "string"}
 MAYBE_TEXT = {"type": ["string", "null"]}
@@ -34,7 +35,7 @@ def test_an_absent_property_is_null_where_it_may_be_and_left_out_where_not() -> 
     layout = layout_of(obj(["a", "b"], a=TEXT, b=MAYBE_TEXT, c=MAYBE_TEXT, d=TEXT))
     assert layout.excusable == [False, True, True, True]
     got = write(layout, '"x"', None, None, None)
-    assert got.record == '{"a":"x","b":null,"c":null}'
+    assert json_text(got.value) == '{"a":"x","b":null,"c":null}'
     assert got.leaves["/d"].text is None and got.leaves["/d"].origin == "absent"
 
 
@@ -43,10 +44,10 @@ def test_an_object_without_values_is_omitted_or_null() -> None:
     maybe = {**inner, "type": ["object", "null"]}
     layout = layout_of(obj(["n", "r"], o=inner, n=maybe, r=obj([], z=TEXT)))
     nothing = write(layout, *[None] * 5)
-    assert nothing.record == '{"n":null,"r":{}}'
+    assert json_text(nothing.value) == '{"n":null,"r":{}}'
     assert nothing.leaves["/o/x"].text is None and nothing.leaves["/n/y"].text is None
     some = write(layout, None, '"y"', '"x"', None, None)
-    assert some.record == '{"o":{"x":"?","y":"y"},"n":{"x":"x"},"r":{}}'
+    assert json_text(some.value) == '{"o":{"x":"?","y":"y"},"n":{"x":"x"},"r":{}}'
     assert some.leaves["/o/x"].missing and not some.leaves["/n/x"].missing
 
 
@@ -54,7 +55,7 @@ def test_rows_without_a_value_are_dropped_and_the_others_move_up() -> None:
     schema = obj(["i"], i={"type": "array", "items": obj(["n"], n=TEXT, m=TEXT)})
     layout = layout_of(schema, [Row(0, -1, 10 * k, 0.5) for k in range(3)])
     got = write(layout, '"a"', None, None, None, None, '"c"')
-    assert got.record == '{"i":[{"n":"a"},{"n":"?","m":"c"}]}'
+    assert json_text(got.value) == '{"i":[{"n":"a"},{"n":"?","m":"c"}]}'
     assert got.rows == {"/i/0": (1000, 0.5), "/i/1": (1020, 0.5)}
     assert got.leaves["/i/1/n"].missing and "/i/2/n" not in got.leaves
 
@@ -72,8 +73,8 @@ def test_rows_without_a_value_are_dropped_and_the_others_move_up() -> None:
 )
 def test_an_array_without_items_is_empty_null_or_omitted(array: dict[str, Any], required: bool, record: str) -> None:
     schema = obj(["i"] if required else [], i={"type": "array", "items": TEXT, **array})
-    assert write(layout_of(schema)).record == record
-    dropped = write(layout_of(schema, [Row(0, -1, 0, 0.5)]), None).record
+    assert json_text(write(layout_of(schema)).value) == record
+    dropped = json_text(write(layout_of(schema, [Row(0, -1, 0, 0.5)]), None).value)
     assert dropped == record.replace('""', '"?"')
 
 
@@ -84,7 +85,7 @@ def test_rows_lie_in_the_rows_around_them() -> None:
     layout = layout_of(schema, rows)
     assert layout.row_of == [0, 1, 2, 3, 4]
     got = write(layout, '"a"', '"b"', '"c"', '"d"', '"e"')
-    assert got.record == '{"o":[{"n":"a","i":["b"]},{"n":"c","i":["d","e"]}]}'
+    assert json_text(got.value) == '{"o":[{"n":"a","i":["b"]},{"n":"c","i":["d","e"]}]}'
     assert got.rows["/o/1/i/1"] == (1004, 1.0)
 
 
@@ -113,7 +114,7 @@ def test_rows_of_no_array_or_no_parent_are_refused(row: Row) -> None:
 
 def test_names_are_escaped_in_keys_and_pointers() -> None:
     got = write(layout_of(obj(['a/b~"c'], **{'a/b~"c': TEXT})), '"x"')
-    assert got.record == '{"a/b~\\"c":"x"}'
+    assert json_text(got.value) == '{"a/b~\\"c":"x"}'
     assert list(got.leaves) == ['/a~1b~0"c']
 
 
@@ -138,22 +139,22 @@ def test_rows_up_to_the_last_known_one_are_demanded() -> None:
     layout = lay_out(form, [Row(0, -1, 5, 0.5)], {"/i/2/n": '"k"'})
     assert [(row.anchor, row.probability) for row in layout.rows] == [(5, 0.5), (5, 1.0)]
     assert layout.known == [None, None, b'"k"'] and layout.excusable == [True, False, False]
-    assert write(layout, None, None, '"k"').record == '{"i":["?",{"n":"?"},{"n":"k"}]}'
+    assert json_text(write(layout, None, None, '"k"').value) == '{"i":["?",{"n":"?"},{"n":"k"}]}'
     with pytest.raises(EngineFailure, match="no place '/i/x'"):
         lay_out(form, [], {"/i/x": '"k"'})
 
 
 def test_a_schema_may_be_a_single_value_or_an_array() -> None:
-    assert write(layout_of(TEXT), '"x"').record == '"x"'
-    assert write(layout_of({"type": "array", "items": TEXT}, [Row(0, -1, 0, 1.0)]), '"x"').record == '["x"]'
-    assert write(layout_of({**obj(["a"], a=TEXT), "type": ["object", "null"]}), None).record == "null"
+    assert json_text(write(layout_of(TEXT), '"x"').value) == '"x"'
+    assert json_text(write(layout_of({"type": "array", "items": TEXT}, [Row(0, -1, 0, 1.0)]), '"x"').value) == '["x"]'
+    assert json_text(write(layout_of({**obj(["a"], a=TEXT), "type": ["object", "null"]}), None).value) == "null"
 
 
 def test_a_known_value_does_not_count_for_a_property_whose_name_is_its_prefix() -> None:
     schema = obj([], a=obj(["x"], x=TEXT), ab=TEXT, abc=obj([], d={"type": "array", "items": TEXT}))
     layout = lay_out(compile_schema(schema).form, [], {"/ab": '"v"', "/abc/d/0": '"w"'})
     values = [WrittenValue(text or b'"?"', absent=text is None) for text in layout.known]
-    assert Writer(layout, values, 0).record == '{"ab":"v","abc":{"d":["w"]}}'
+    assert json_text(Writer(layout, values, 0).value) == '{"ab":"v","abc":{"d":["w"]}}'
 
 
 def test_a_branch_that_a_known_value_rules_out_leaves_no_marks() -> None:
@@ -164,4 +165,4 @@ def test_a_branch_that_a_known_value_rules_out_leaves_no_marks() -> None:
     assert not layout.marks
     values = [WrittenValue(text or b'"?"', absent=text is None) for text in layout.known]
     values[0] = WrittenValue(layout.slots[0].options[1].encode(), absent=False)
-    assert Writer(layout, values).record == '{"p":{"x":"t"}}'
+    assert json_text(Writer(layout, values).value) == '{"p":{"x":"t"}}'

@@ -81,9 +81,9 @@ def test_open_properties_never_take_the_name_of_a_declared_one() -> None:
     layout = lay_out(form, [Row(0, -1, 0, 1.0)] * 3, {})
     values = {"/a": b"1", "/*/name": b'"a"', "/*": b'"x"'}
     absent = Writer(layout, [WrittenValue(values[slot.path], slot.path == "/a") for slot in layout.slots])
-    assert absent.record == "{}"
+    assert absent.value == {}
     there = Writer(layout, [WrittenValue(values[slot.path], False) for slot in layout.slots])
-    assert there.record == '{"a":1}'
+    assert there.value == {"a": 1}
 
 
 def test_known_values_that_no_record_may_have_together_fail_their_request_only() -> None:
@@ -134,7 +134,7 @@ def near(
     assert form.judge is not None
     judge = Counting(form.judge)
     found = repair_record(Writer(layout, now), judge, alternatives)  # type: ignore[arg-type]
-    return None if found is None else json.loads(found.record), judge.asked
+    return None if found is None else found.value, judge.asked
 
 
 class Counting:

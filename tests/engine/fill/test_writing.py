@@ -12,6 +12,7 @@ from cinnabar.engine.fill.writing import Writer, WrittenValue, minimal
 from cinnabar.engine.model import Row
 from cinnabar.engine.request import Leaf
 from cinnabar.schemas import compile_schema
+from cinnabar.schemas.automata.strings import json_text
 
 TEXT = {"type": "string"}
 OFFSET = 1000
@@ -47,7 +48,7 @@ OPEN = {**obj(a=TEXT), "additionalProperties": TEXT}
 
 def test_open_properties_have_names_of_their_own_and_are_noted_by_them() -> None:
     got = write(laid_out(OPEN, rows_of(3)), None, '"x/y"', '"1"', '"x/y"', '"2"', '"a"', '"3"')
-    assert got.record == '{"x/y":"1"}'
+    assert json_text(got.value) == '{"x/y":"1"}'
     assert got.rows == {"/x~1y": (OFFSET, 0.5)}
     assert got.instances == {"/a": [0], "/x~1y": [2, 1]}
     said: dict[str, Any] = {"absence": 0.25, "posterior": 0.5, "rival": 0.125}
@@ -58,14 +59,14 @@ def test_open_properties_have_names_of_their_own_and_are_noted_by_them() -> None
 
 def test_an_open_property_without_name_or_value_does_not_take_a_name() -> None:
     got = write(laid_out(OPEN, rows_of(3)), '"k"', '"x"', None, None, '"1"', '"x"', '"2"')
-    assert got.record == '{"a":"k","x":"2"}' and got.rows == {"/x": (OFFSET + 20, 0.5)}
+    assert json_text(got.value) == '{"a":"k","x":"2"}' and got.rows == {"/x": (OFFSET + 20, 0.5)}
 
 
 def test_an_open_property_makes_its_object_present() -> None:
     layout = laid_out(obj(o=OPEN), rows_of(1))
-    assert write(layout, None, '"x"', '"1"').record == '{"o":{"x":"1"}}'
-    assert write(layout, None, '"x"', None).record == "{}"
-    assert write(layout, '"k"', None, None).record == '{"o":{"a":"k"}}'
+    assert json_text(write(layout, None, '"x"', '"1"').value) == '{"o":{"x":"1"}}'
+    assert json_text(write(layout, None, '"x"', None).value) == "{}"
+    assert json_text(write(layout, '"k"', None, None).value) == '{"o":{"a":"k"}}'
 
 
 def test_open_properties_of_several_patterns_are_all_written() -> None:
@@ -76,9 +77,9 @@ def test_open_properties_of_several_patterns_are_all_written() -> None:
     }
     rows = [Row(array, -1, 10 * at, 0.5) for at, array in enumerate((0, 0, 1, 2))]
     got = write(laid_out(schema, rows), '"a1"', '"x"', '"a2"', '"y"', '"b1"', "3", '"c"', "true")
-    assert got.record == '{"a1":"x","a2":"y","b1":3,"c":true}'
+    assert json_text(got.value) == '{"a1":"x","a2":"y","b1":3,"c":true}'
     assert sorted(got.leaves) == ["/a1", "/a2", "/b1", "/c"]
-    assert write(laid_out(schema, rows[3:]), '"c"', "true").record == '{"c":true}'
+    assert json_text(write(laid_out(schema, rows[3:]), '"c"', "true").value) == '{"c":true}'
 
 
 ROWS = {"type": "array", "items": {**obj(n=TEXT, m=TEXT), "required": ["n"]}, "uniqueItems": True}
@@ -86,7 +87,7 @@ ROWS = {"type": "array", "items": {**obj(n=TEXT, m=TEXT), "required": ["n"]}, "u
 
 def test_a_repeated_item_leaves_only_the_notes_of_its_asked_slots() -> None:
     got = write(laid_out(ROWS, rows_of(3)), '"a"', None, '"a"', None, '"b"', None)
-    assert got.record == '[{"n":"a"},{"n":"b"}]'
+    assert json_text(got.value) == '[{"n":"a"},{"n":"b"}]'
     assert got.rows == {"/0": (OFFSET, 0.5), "/1": (OFFSET + 20, 0.5)}
     assert list(got.leaves) == ["/0/n", "/0/m", "/1/n", "/1/m"] and got.leaves["/1/n"].text == '"b"'
     assert got.instances["/1/n"] == [2, 4] and len(got.states["/1/m"]) == 1
@@ -94,27 +95,27 @@ def test_a_repeated_item_leaves_only_the_notes_of_its_asked_slots() -> None:
 
 def test_known_items_stay_even_where_they_repeat() -> None:
     layout = lay_out(compile_schema(ROWS).form, rows_of(2), {"/0/n": '"a"', "/1/n": '"a"'})
-    assert write(layout, '"a"', None, '"a"', None).record == '[{"n":"a"},{"n":"a"}]'
+    assert json_text(write(layout, '"a"', None, '"a"', None).value) == '[{"n":"a"},{"n":"a"}]'
 
 
 def test_an_array_is_filled_up_with_items_that_are_flagged_and_differ_where_they_must() -> None:
     few = {"type": "array", "items": {"enum": ["a", "b", "c"]}, "uniqueItems": True, "minItems": 3}
     got = write(laid_out(few, rows_of(1)), '"b"')
-    assert got.record == '["b","a","c"]'
+    assert json_text(got.value) == '["b","a","c"]'
     assert [got.leaves[f"/{at}"].missing for at in range(3)] == [False, True, True]
     assert [got.leaves[f"/{at}"].text for at in range(3)] == ['"b"', '"a"', '"c"']
     assert got.leaves["/2"].confidence == 0.0 and list(got.rows) == ["/0"]
     same = {**few, "uniqueItems": False}
-    assert write(laid_out(same, rows_of(1)), '"b"').record == '["b","a","a"]'
+    assert json_text(write(laid_out(same, rows_of(1)), '"b"').value) == '["b","a","a"]'
 
 
 def test_a_row_without_a_value_is_written_only_as_far_as_items_are_demanded() -> None:
     least = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 2}
     layout = laid_out(least, rows_of(3))
-    assert write(layout, None, '"b"', None).record == '["?","b"]'
-    assert write(layout, None, None, '"c"').record == '["?","c"]'
-    assert write(layout, '"a"', '"b"', None).record == '["a","b"]'
-    assert write(layout, '"a"', '"b"', '"c"').record == '["a","b","c"]'
+    assert json_text(write(layout, None, '"b"', None).value) == '["?","b"]'
+    assert json_text(write(layout, None, None, '"c"').value) == '["?","c"]'
+    assert json_text(write(layout, '"a"', '"b"', None).value) == '["a","b"]'
+    assert json_text(write(layout, '"a"', '"b"', '"c"').value) == '["a","b","c"]'
     first = write(layout, None, None, '"c"')
     assert first.rows == {"/0": (OFFSET, 0.5), "/1": (OFFSET + 20, 0.5)} and first.leaves["/0"].missing
 
@@ -136,22 +137,22 @@ def test_first_items_are_written_up_to_the_last_present_one(
     texts: tuple[str | None, ...], record: str
 ) -> None:
     got = write(laid_out(FIRST, rows_of(1)), *texts)
-    assert got.record == record
+    assert json_text(got.value) == record
     assert list(got.rows) == (["/2"] if texts[2] else [])
     assert set(got.leaves) == {f"/{at}" for at in range(record.count(",") + (record != "[]"))}
 
 
 def test_no_more_first_items_are_written_than_an_array_may_have() -> None:
     layout = laid_out({"type": "array", "prefixItems": [TEXT, TEXT], "items": TEXT, "maxItems": 1})
-    assert write(layout, *['"a"'] * len(layout.slots)).record == '["a"]'
+    assert json_text(write(layout, *['"a"'] * len(layout.slots)).value) == '["a"]'
 
 
 def test_an_array_is_filled_up_with_the_items_that_it_must_contain() -> None:
     schema = {"type": "array", "items": TEXT, "contains": {"const": "c"}, "minContains": 2, "minItems": 3}
     got = write(laid_out(schema, rows_of(1)), '"x"')
-    assert got.record == '["x","c","c"]' and got.leaves["/2"].missing
+    assert json_text(got.value) == '["x","c","c"]' and got.leaves["/2"].missing
     optional = {**schema, "prefixItems": [{"type": "string", "minLength": 1}], "minContains": 1}
-    assert write(laid_out({**optional, "minItems": 2}), None).record == '["?","c"]'
+    assert json_text(write(laid_out({**optional, "minItems": 2}), None).value) == '["?","c"]'
 
 
 CHOICE = {
@@ -166,14 +167,14 @@ CHOICE = {
 def test_a_choice_writes_its_named_branch_or_else_a_present_one() -> None:
     layout = laid_out(CHOICE, rows_of(1))
     one, many, other = layout.slots[0].options
-    assert write(layout, many, '"one"', '"n"', '"x"', '"o"').record == '["x"]'
-    assert write(layout, other, '"one"', '"n"', '"x"', '"o"').record == '{"other":"o"}'
-    assert write(layout, many, '"one"', '"n"', None, '"o"').record == '{"k":"one","n":"n"}'
+    assert json_text(write(layout, many, '"one"', '"n"', '"x"', '"o"').value) == '["x"]'
+    assert json_text(write(layout, other, '"one"', '"n"', '"x"', '"o"').value) == '{"other":"o"}'
+    assert json_text(write(layout, many, '"one"', '"n"', None, '"o"').value) == '{"k":"one","n":"n"}'
     got = write(layout, one, None, None, '"x"', '"o"')
-    assert got.record == '["x"]' and list(got.leaves) == ["/0"]
+    assert json_text(got.value) == '["x"]' and list(got.leaves) == ["/0"]
     assert [branch for _, branch in got.branches[""]] == [1]
     nothing = write(layout, other, None, None, None, None)
-    assert nothing.record == '{"other":"?"}' and nothing.leaves["/other"].missing
+    assert json_text(nothing.value) == '{"other":"?"}' and nothing.leaves["/other"].missing
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,7 @@ def test_a_constant_of_a_branch_is_as_sure_as_what_tells_the_branch(
         values.append(WrittenValue(text, absent, own_share, spans=spans, missing=missing and not values))
     got = Writer(layout, values)
     if not told and own == "absent":
-        assert got.record == "{}"
+        assert json_text(got.value) == "{}"
         return
     leaf = got.leaves["/v/k"]
     assert (leaf.text, leaf.missing, leaf.confidence) == ('"one"', not told, confidence)
@@ -215,13 +216,13 @@ def test_a_branch_that_is_decided_is_written_with_or_without_a_value() -> None:
     for branch, record in ((0, '{"k":"one","n":"n"}'), (1, "[]"), (2, '{"other":"?"}')):
         decided = {id(root.selector): branch}  # type: ignore[union-attr]
         got = write(layout, one, '"one"', '"n"', None, None, decided=decided)
-        assert got.record == record and [at for _, at in got.branches[""]] == [branch]
+        assert json_text(got.value) == record and [at for _, at in got.branches[""]] == [branch]
 
 
 def test_a_choice_without_values_is_omitted_with_its_leaves() -> None:
     layout = laid_out(obj(v=CHOICE))
     got = write(layout, layout.slots[0].options[0], None, None, None)
-    assert got.record == "{}" and states(got) == {"/v": ["out"]}
+    assert json_text(got.value) == "{}" and states(got) == {"/v": ["out"]}
     assert {at: leaf.text for at, leaf in got.leaves.items()} == {"/v/k": None, "/v/n": None}
     assert got.instances == {"/v/k": [1], "/v/n": [2]} and not got.branches
 
@@ -240,10 +241,10 @@ def test_a_decision_can_omit_a_present_node_or_make_it_null() -> None:
     layout = laid_out(PLACES, rows_of(1))
     full = ('"t"', '"x"', '"y"', '"i"')
     plain = write(layout, *full)
-    assert plain.record == '{"t":"t","o":{"x":"x"},"n":{"y":"y"},"i":["i"]}'
+    assert json_text(plain.value) == '{"t":"t","o":{"x":"x"},"n":{"y":"y"},"i":["i"]}'
     assert states(plain) == {p: ["there"] for p in ("/t", "/o", "/o/x", "/n", "/n/y", "/i")}
     out = write(layout, *full, decided=decided(layout, t="out", o="out", n="null", i="out"))
-    assert out.record == '{"n":null}'
+    assert json_text(out.value) == '{"n":null}'
     assert states(out) == {"/t": ["out"], "/o": ["out"], "/n": ["null"], "/i": ["out"]}
     assert {p: leaf.text for p, leaf in out.leaves.items()} == {"/t": None, "/o/x": None, "/n/y": None}
     assert out.leaves["/t"].origin == "absent" and out.instances["/o/x"] == [1]
@@ -251,25 +252,25 @@ def test_a_decision_can_omit_a_present_node_or_make_it_null() -> None:
 
 def test_a_decision_can_make_an_absent_node_present() -> None:
     layout = laid_out(PLACES)
-    assert write(layout, None, None, None).record == '{"n":null,"i":[]}'
+    assert json_text(write(layout, None, None, None).value) == '{"n":null,"i":[]}'
     there = write(layout, None, None, None, decided=decided(layout, o="there", n="there"))
-    assert there.record == '{"o":{},"n":{},"i":[]}' and states(there)["/n"] == ["there"]
+    assert json_text(there.value) == '{"o":{},"n":{},"i":[]}' and states(there)["/n"] == ["there"]
 
 
 @pytest.mark.parametrize("least", [0, 1, 2])
 def test_a_decision_can_give_an_array_more_items(least: int) -> None:
     layout = laid_out(obj(i={"type": "array", "items": TEXT, "minItems": 1}), rows_of(1))
     got = write(layout, '"a"', decided=decided(layout, i=least))
-    assert got.record == ('{"i":["a",""]}' if least == 2 else '{"i":["a"]}')
+    assert json_text(got.value) == ('{"i":["a",""]}' if least == 2 else '{"i":["a"]}')
     assert ("/i/1" in got.leaves) == (least == 2)
 
 
 def test_known_values_are_written_at_every_kind_of_place() -> None:
     layout = laid_out(obj(a=TEXT, b={"type": ["string", "null"]}), a='"x"', b="null")
     got = write(layout, '"x"', "null")
-    assert got.record == '{"a":"x","b":null}' and not got.states
+    assert json_text(got.value) == '{"a":"x","b":null}' and not got.states
     inner = lay_out(compile_schema(obj(o=obj(x=TEXT, y=TEXT))).form, [], {"/o/x": '"k"'})
-    assert write(inner, '"k"', None).record == '{"o":{"x":"k"}}'
+    assert json_text(write(inner, '"k"', None).value) == '{"o":{"x":"k"}}'
     assert not write(inner, '"k"', None).leaves["/o/x"].missing
 
 
@@ -295,6 +296,6 @@ def test_a_record_without_values_is_the_forms_smallest(
 ) -> None:
     found: dict[str, Leaf] = {}
     form = compile_schema(schema).form
-    assert minimal(form.root, "", found).decode() == minimal(form.root).decode() == record
+    assert json_text(minimal(form.root, "", found)) == json_text(minimal(form.root)) == record
     assert {at: leaf.text for at, leaf in found.items()} == leaves
     assert all(leaf.missing and leaf.origin == "minimal" and not leaf.confidence for leaf in found.values())

@@ -45,8 +45,7 @@ def read(places: dict[str, int], doubts: dict[str, float], rows: dict[str, int] 
         spans = ((places[at], places[at] + 1),) if at in places else ()
         text = None if at == "/none" else '"Friday"'
         leaves[at] = Leaf(text, doubts.get(at, 0.99), spans, slot=slots[at.replace("/0/", "/*/")])
-    record = json.dumps(RECORD, separators=(",", ":"))
-    return Filled("d", record, leaves, {at: (begin, 0.9) for at, begin in (rows or {}).items()}, 1, 0)
+    return Filled("d", RECORD, leaves, {at: (begin, 0.9) for at, begin in (rows or {}).items()}, 1, 0)
 
 
 def test_each_place_is_asked_where_it_was_found_alone_and_chunks_with_nothing_doubtful_are_not_read() -> None:
@@ -111,7 +110,7 @@ def test_a_list_stays_of_which_the_parts_that_were_read_again_show_fewer_rows() 
     leaf = found.leaves["/rows/0/what"]
     rows = {"/rows/0/what": replace(leaf, text='"x"'), "/rows/1/what": replace(leaf, text='"y"')}
     record = RECORD | {"rows": [{"what": "x"}, {"what": "y"}]}
-    found = replace(found, record=json.dumps(record), leaves={**found.leaves, **rows}, lists={"/rows": 0.2})
+    found = replace(found, value=record, leaves={**found.leaves, **rows}, lists={"/rows": 0.2})
     tier = Tier(lambda: Engine(ReadingModel()), 1.0, prefer_confident=True)
     (result,), _ = escalate([MergedRecord(parse(text.encode(), "page.txt"), found)], form_of(SCHEMA), tier, context=128)
     assert isinstance(result, Filled) and json.loads(result.record) == record | {"city": "Ulm"}
@@ -125,7 +124,7 @@ def test_a_list_stays_though_all_was_asked_in_the_one_chunk_that_is_read_again()
     leaf = found.leaves["/rows/0/what"]
     rows = {f"/rows/{row}/what": replace(leaf, text=one, confidence=0.85) for row, one in enumerate(('"x"', '"y"'))}
     record = RECORD | {"rows": [{"what": "x"}, {"what": "y"}]}
-    found = replace(found, record=json.dumps(record), leaves={**found.leaves, **rows})
+    found = replace(found, value=record, leaves={**found.leaves, **rows})
     engine = Noted(ReadingModel())
     tier = Tier(lambda: engine, 1.0, prefer_confident=True)
     (result,), _ = escalate([MergedRecord(parse(text.encode(), "page.txt"), found)], form_of(SCHEMA), tier, context=128)

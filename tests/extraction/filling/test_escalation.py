@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -43,7 +42,7 @@ def test_a_list_counts_once_however_long_it_is(
 def read(doubts: Mapping[str, float], missing: bool = False) -> MergedRecord:
     chances = dict.fromkeys(("/name", "/lines/0/what", "/lines/0/price", "/lines/1/what", "/lines/1/price"), 0.95)
     leaves = {at: Leaf('"x"', sure, missing=missing and at == "/name") for at, sure in (chances | doubts).items()}
-    record = json.dumps({"name": "Ada", "day": None, "lines": LINES})
+    record = {"name": "Ada", "day": None, "lines": LINES}
     filled = Filled("d", record, leaves, {f"/lines/{at}": (at, 0.95) for at in (0, 1)}, 1, 0, {"/lines": 0.95})
     return MergedRecord(parse(b"name=Eve\n", "page.txt"), filled)
 

@@ -117,7 +117,7 @@ def test_a_value_without_source_words_is_flagged() -> None:
 def test_a_default_is_flagged_as_such_and_has_no_evidence() -> None:
     item, compiled = read("total=3.00\n"), compile_schema(SCHEMA)
     leaf = Leaf('"3.00"', 0.8, origin="default", slot=0)
-    filled = Filled("d", '{"name":"3.00"}', {"/name": leaf}, {}, 1, 0)
+    filled = Filled("d", {"name": "3.00"}, {"/name": leaf}, {}, 1, 0)
     assert isinstance(item.found, Document)
     (row,) = record_of(item.found, filled, compiled.form).leaves
     assert (row.flags, row.evidence, row.origin) == (("default",), None, "default")

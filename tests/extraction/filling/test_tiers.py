@@ -165,7 +165,7 @@ def filled(record: dict[str, Any], unsure: dict[str, float], rows: dict[str, flo
         found.setdefault(pointer, Leaf(None, 0.95, origin="absent"))
     found = {at: replace(leaf, confidence=unsure.get(at, leaf.confidence)) for at, leaf in found.items()}
     chances = rows or {f"/lines/{at}": 0.9 for at in range(len(record["lines"]))}
-    return Filled("x", json.dumps(record), found, {at: (0, p) for at, p in chances.items()}, 1, 0)
+    return Filled("x", record, found, {at: (0, p) for at, p in chances.items()}, 1, 0)
 
 
 LINES = [{"what": "a", "price": 1}, {"what": "b", "price": 2}]
@@ -242,7 +242,7 @@ def test_a_text_that_is_to_be_worded_is_the_language_models_however_sure_the_rea
     slots = {slot.path: slot.index for slot in form.slots}
     read = {"name": "Ada", "day": "Friday"}
     sure = {f"/{at}": Leaf(json.dumps(one), 0.99, slot=slots[f"/{at}"]) for at, one in read.items()}
-    draft = Filled("", json.dumps(read), sure, {}, 1, 0)
+    draft = Filled("", read, sure, {}, 1, 0)
     tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True)
     (found,), counts = escalate([MergedRecord(page, draft)], form, tier)
     assert isinstance(found, Filled) and json.loads(found.record)["name"] == "Eve" and counts.documents == 1
@@ -262,7 +262,7 @@ def test_a_value_that_neither_model_believes_is_null_where_it_may_be() -> None:
     }  # fmt: skip
     leaves = {at: Leaf('"a"', one, absence=0.5, slot=slots[at]) for at, one in chances.items()}
     record = {"doubted": "a", "likely": "a", "worded": "a", "part": {"many": ["a"], "named": "a"}, "pair": ["a", "a"]}
-    found = drop_unlikely_values(form, Filled("", json.dumps(record), leaves, {"/part/many/0": (0, 0.5)}, 1, 0))
+    found = drop_unlikely_values(form, Filled("", record, leaves, {"/part/many/0": (0, 0.5)}, 1, 0))
     assert json.loads(found.record) == record | {"doubted": None, "pair": [None, "a"]}
     changed = {at: leaf for at, leaf in found.leaves.items() if leaf != leaves[at]}
     assert {at: (leaf.text, leaf.confidence, leaf.origin) for at, leaf in changed.items()} == dict.fromkeys(
@@ -304,7 +304,7 @@ def test_the_reading_of_a_list_that_adds_up_counts_and_totals_and_unprinted_coun
     leaves = {f"/lines/0/{name}": Leaf("9.25", 0.6, slot=slots[name]) for name in ("what", "price")}
     leaves["/total"] = Leaf("21.25", 0.6, slot=slots["total"])
     read = {"lines": [{"what": "Elm", "count": None, "price": 9.25}], "total": 21.25}
-    draft = Filled("", json.dumps(read), leaves, {"/lines/0": (0, 0.6)}, 1, 0)
+    draft = Filled("", read, leaves, {"/lines/0": (0, 0.6)}, 1, 0)
     tier = Tier(lambda: Engine(ReadingModel()), 0.9, prefer_confident=True)
     (found,), _ = escalate([MergedRecord(page, replace(draft, lists={"/lines": 0.95}))], form, tier)
     assert isinstance(found, Filled) and found.others == {}
@@ -323,7 +323,7 @@ def test_a_list_that_does_not_add_up_asks_however_sure_it_is() -> None:
             "/total": ("16.75", (32, 37))
         }
         leaves = {at: Leaf(one, 0.99, (span,), slot=slots[at[-5:]]) for at, (one, span) in read.items()}
-        record = json.dumps({"lines": [{"price": one} for one in prices], "total": 16.75})
+        record = {"lines": [{"price": one} for one in prices], "total": 16.75}
         draft = Filled("", record, leaves, {f"/lines/{at}": (0, 0.99) for at in range(count)}, 1, 0, {"/lines": 0.99})
         tier = Tier(lambda: Engine(ReadingModel()), 0.6, prefer_confident=True)
         (found,), counts = escalate([MergedRecord(parse(text.encode(), "page.txt"), draft)], form, tier)
@@ -354,7 +354,7 @@ def test_a_long_list_stays_where_its_object_is_taken_as_a_whole(around: str) -> 
     leaves = {f"{at}/{row}/what": Leaf(json.dumps(one["what"]), 0.2) for row, one in enumerate(LINES)}
     leaves["/name"] = Leaf('"Ada"', 0.1)
     counted = {f"{at}/{row}": (row, 0.3) for row in (0, 1)}
-    draft = Filled("d", json.dumps(record), leaves, counted, 1, 0, {at: 0.3})
+    draft = Filled("d", record, leaves, counted, 1, 0, {at: 0.3})
     tier = Tier(lambda: Engine(ReadingModel()), 0.8, prefer_confident=True, max_list_rows=1)
     (found,), _ = escalate([MergedRecord(parse(b"name=Eve\n", "page.txt"), draft)], form, tier)
     assert isinstance(found, Filled)
@@ -392,7 +392,7 @@ def test_with_two_rounds_what_the_model_doubts_is_asked_once_more_beside_its_sur
             again = "/name" in one.known
             leaves = {"/name": Leaf('"Ada"', 1.0, origin="known") if again else Leaf('"Ada"', 0.9)}
             leaves["/total"] = Leaf("7", 0.8 if again else 0.95 if one.id == "sure" else 0.3)
-            return Filled(one.id, '{"name":"Ada","total":7}', leaves, {}, 1, 0)
+            return Filled(one.id, {"name": "Ada", "total": 7}, leaves, {}, 1, 0)
 
     places = {"name": {"type": "string"}, "total": {"type": "number"}}
     form, page = form_of({"type": "object", "properties": places}), parse(b"name=Ada", "page.txt")
@@ -416,7 +416,7 @@ def test_rows_that_are_told_in_the_second_round_stay_where_they_were_found() -> 
         def read(self, again: bool) -> Result:
             leaves = {"/lines/0/what": Leaf('"a"', 0.9), "/name": Leaf('"Ada"', 0.9 if again else 0.1)}
             rows, lists = ({"/lines/0": (0, 1.0)}, {}) if again else ({"/lines/0": (7, 0.8)}, {"/lines": 0.9})
-            return Filled("d", '{"name":"Ada","lines":[{"what":"a"}]}', leaves, rows, 1, 0, lists)
+            return Filled("d", {"name": "Ada", "lines": [{"what": "a"}]}, leaves, rows, 1, 0, lists)
 
     line = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
     fields = {"name": {"type": "string"}, "lines": {"type": "array", "items": line}}

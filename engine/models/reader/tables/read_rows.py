@@ -13,6 +13,7 @@ from cinnabar.engine.models.reader.tables.column_signs import Floats, ListFields
 from cinnabar.engine.request import Failed, Filler, Leaf, Request, text_passage
 from cinnabar.engine.tables.heads import Span
 from cinnabar.engine.tables.table import PrintedTable
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import Form, ObjectNode, Property, Slot
 
 #: The rows of a table that are read.
@@ -90,4 +91,4 @@ def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:
     root = ObjectNode(0, "", tuple(Property(slot.path.strip("/"), slot, True) for slot in own))
     title = f"row of {outer.rpartition('/')[2]}"
     flat = replace(form, root=root, slots=own, arrays=(), objects=(root,), choices=())
-    return replace(flat, title=title, judge=None, instance=minimal(root).decode())
+    return replace(flat, title=title, judge=None, instance=json_text(minimal(root)))

@@ -41,7 +41,7 @@ def leaf(path: str, confidence: float, span: tuple[int, int] | None = None, **mo
 
 def filled(rows: dict[str, tuple[int, float]] | None = None, **leaves: Leaf) -> Filled:
     named = {"/" + name.replace("__", "/"): found for name, found in leaves.items()}
-    return Filled("a", "{}", named, rows or {}, 1, 0)
+    return Filled("a", {}, named, rows or {}, 1, 0)
 
 
 @given(
@@ -201,7 +201,7 @@ def test_the_shipped_calibration_was_fitted_for_the_shipped_weights() -> None:
 
 
 def test_lists_get_a_confidence_if_the_calibration_was_fitted_with_lists(tmp_path: Path) -> None:
-    found = Filled("a", '{"lines":[]}', {}, {}, 1, 0)
+    found = Filled("a", {"lines": []}, {}, {}, 1, 0)
     assert HALF.calibrate(FORM, PASSAGE, found).lists == {}
     whole = replace(HALF, lists=Scale(1.0, {"empty": -1.0}))
     assert whole.calibrate(FORM, PASSAGE, found).lists == {"/lines": 0.5}

@@ -29,7 +29,7 @@ def signs(text: str, rows: Sequence[tuple[str, str]], refused: Sequence[tuple[st
         leaves[f"/lines/{at}/name"] = Leaf(json.dumps(name), 0.8, ((start, start + len(name)),), slot=0)
         leaves[f"/lines/{at}/price"] = Leaf(price, 0.8, ((number, number + len(price)),), slot=1)
         items.append({"name": name, "price": float(price)})
-    filled = Filled("x", json.dumps({"lines": items}), leaves, anchors, 1, 0)
+    filled = Filled("x", {"lines": items}, leaves, anchors, 1, 0)
     places = tuple(RefusedRow(0, text.index(word), chance) for word, chance in refused)
     return list_features(FORM, passage_of(text), replace(filled, refused=places), WHOLE)["/lines"]
 
@@ -84,7 +84,7 @@ def test_refused_places_count_for_the_inner_list_around_them() -> None:
             "items": {"type": "object", "properties": {"notes": {"type": "array", "items": {"type": "string"}}}},
         }
     )
-    record = '{"boxes":[{"notes":[]},{"notes":[]}]}'
+    record = {"boxes": [{"notes": []}, {"notes": []}]}
     rows = {"/boxes/0": (0, 0.9), "/boxes/1": (10, 0.9)}
     filled = Filled("x", record, {}, rows, 1, 0, refused=(RefusedRow(1, 12, 0.15),))
     found = list_features(form, passage_of("first box\nsecond box"), filled, WHOLE)
@@ -95,7 +95,7 @@ def test_refused_places_count_for_the_inner_list_around_them() -> None:
 
 def test_a_list_with_known_rows_is_not_judged() -> None:
     leaves = {"/lines/0/name": Leaf('"a"', 1.0, origin="known", slot=0)}
-    filled = Filled("x", '{"lines":[{"name":"a"}]}', leaves, {"/lines/0": (0, 1.0)}, 1, 0)
+    filled = Filled("x", {"lines": [{"name": "a"}]}, leaves, {"/lines/0": (0, 1.0)}, 1, 0)
     assert list_features(FORM, passage_of("a"), filled, WHOLE) == {}
 
 

@@ -50,7 +50,7 @@ def read(form: Form, text: str, rows: list[Row], names: tuple[str, ...], total: 
             leaves[f"/items/{at}/{name}"] = leaf
     record = {"total": total, "items": [dict(zip(names, row, strict=True)) for row in rows]}
     places = {f"/items/{at}": (0, sure) for at in range(len(rows))}
-    return Filled("", json.dumps(record), leaves, places, 1, 0, {"/items": sure})
+    return Filled("", record, leaves, places, 1, 0, {"/items": sure})
 
 
 TWO, FOUR = ("what", "amount"), ("what", "count", "price", "amount")

@@ -47,8 +47,8 @@ def filled(*rows: dict[str, Value], origin: str = "copied") -> Filled:
                 else Leaf(json.dumps(value[0]), 0.9, ((value[1], value[1] + 3),), origin=origin)  # type: ignore[arg-type]
             )
         record.append({name: row[name][0] if row.get(name) else None for name in ("name", "city", "sum")})  # type: ignore[index]
-    text = json.dumps({"rows": [row | {"tags": []} for row in record]}, separators=(",", ":"))
-    return Filled("0", text, leaves, {f"/rows/{at}": (10 * at, 0.9) for at in range(len(rows))}, 1, 0)
+    value = {"rows": [row | {"tags": []} for row in record]}
+    return Filled("0", value, leaves, {f"/rows/{at}": (10 * at, 0.9) for at in range(len(rows))}, 1, 0)
 
 
 def united(*rows: dict[str, Value]) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ def test_united_rows_keep_the_surer_value() -> None:
     found = filled({"name": ("Ada", 0), "city": ("Rome", 9)}, {"name": ("Adam", 0), "city": ("Rome", 9)})
     leaves = dict(found.leaves)
     leaves["/rows/1/name"] = Leaf('"Adam"', 0.95, ((0, 4),))
-    merged = merge(FORM, [Chunk(0, 99)], [Filled("0", found.record, leaves, found.rows, 1, 0)])
+    merged = merge(FORM, [Chunk(0, 99)], [Filled("0", found.value, leaves, found.rows, 1, 0)])
     assert json.loads(merged.record)["rows"][0]["name"] == "Adam"
     assert merged.rows == {"/rows/0": (0, 0.9)}
 

@@ -48,7 +48,7 @@ def reading(form: Form, record: dict[str, Any], **sure: float) -> Filled:
         leaves[f"/stops/{at}/name"] = Leaf(text(name), 0.5, origin=origin(name), slot=slots["/stops/*/name"])
     whole["stops"] = [{"name": name} for name in names]
     rows = {f"/stops/{at}": (at, 0.5) for at in range(len(names))}
-    return Filled("", json.dumps(whole), leaves, rows, 1, 0, lists={"/stops": sure.get("stops", 0.5)})
+    return Filled("", whole, leaves, rows, 1, 0, lists={"/stops": sure.get("stops", 0.5)})
 
 
 def text(value: Any) -> str:
@@ -124,5 +124,5 @@ def test_what_was_told_or_kept_stays_as_it_is() -> None:
     assert json.loads(found.record) | {"kind": None} == {"city": "Ulm", "place": None, "kind": None, "stops": []}
     assert found.leaves["/city"] == one.leaves["/city"] and found.leaves["/place"] == one.leaves["/place"]
     fact = Leaf(text("Ulm"), 1.0, origin="fact", slot=0)
-    given = weighed(form, Filled("", one.record, {"/city": fact}, {}, 1, 0), one, other)
+    given = weighed(form, Filled("", one.value, {"/city": fact}, {}, 1, 0), one, other)
     assert given.leaves == {"/city": fact}

@@ -102,8 +102,9 @@ def test_a_value_that_was_found_counts_more_than_one_that_was_made_up() -> None:
 def test_a_sure_null_stays_and_keeps_its_confidence_where_alternatives_are_asked() -> None:
     either = {"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"id": TEXT}}, {"type": "null"}]}
     form = form_of({"type": "object", "properties": {"ref": either, "title": TEXT}, "required": ["ref", "title"]})
-    null = Filled("d", '{"ref":null,"title":"One"}', {"/ref": leaf(None, 0.99), "/title": leaf('"One"', 0.9)}, {}, 1, 0)
-    four = Filled("d", '{"ref":4,"title":"Two"}', {"/ref": leaf("4", 0.05), "/title": leaf('"Two"', 0.1)}, {}, 1, 0)
+    nothing = {"/ref": leaf(None, 0.99), "/title": leaf('"One"', 0.9)}
+    null = Filled("d", {"ref": None, "title": "One"}, nothing, {}, 1, 0)
+    four = Filled("d", {"ref": 4, "title": "Two"}, {"/ref": leaf("4", 0.05), "/title": leaf('"Two"', 0.1)}, {}, 1, 0)
     for readings in ((null, four), (four, null)):
         both = prefer_confident_record(form, *readings)
         assert (both.record, both.leaves["/ref"].confidence) == (null.record, 0.99)
@@ -113,8 +114,8 @@ def test_a_fact_that_the_document_lacks_stays_out() -> None:
     properties = {"subject": {"type": "string"}, "total": {"type": "number"}}
     form = form_of({"type": "object", "properties": properties, "required": ["total"]})
     fact = Leaf(None, 1.0, origin="fact")
-    one = Filled("d", '{"total":5}', {"/subject": fact, "/total": leaf("5", 0.4)}, {}, 1, 0)
-    other = Filled("d", '{"total":7}', {"/subject": fact, "/total": leaf("7", 0.6)}, {}, 1, 0)
+    one = Filled("d", {"total": 5}, {"/subject": fact, "/total": leaf("5", 0.4)}, {}, 1, 0)
+    other = Filled("d", {"total": 7}, {"/subject": fact, "/total": leaf("7", 0.6)}, {}, 1, 0)
     both = prefer_confident_record(form, one, other)
     assert json.loads(both.record) == {"total": 7} and both.leaves["/subject"] == fact
 

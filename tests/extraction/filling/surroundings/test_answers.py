@@ -189,5 +189,5 @@ def test_a_choice_in_a_row_needs_no_words_of_its_own() -> None:
     schema = {"type": "object", "properties": {"events": {"type": "array", "items": row}}, "required": ["events"]}
     form = compile_schema(schema).form
     leaf = Leaf('"fair"', 0.9, (), "chosen", slot=next(slot.index for slot in form.slots if slot.path.endswith("kind")))
-    filled = Filled("", '{"events":[{"kind":"fair"}]}', {"/events/0/kind": leaf}, {"/events/0": (0, 1.0)}, 1, 0)
+    filled = Filled("", {"events": [{"kind": "fair"}]}, {"/events/0/kind": leaf}, {"/events/0": (0, 1.0)}, 1, 0)
     assert read_surroundings(form, filled, parse(b"Stalls and music in Ely", "page.txt"), Locale()) is filled

@@ -33,8 +33,8 @@ def test_a_value_is_written_in_the_record_or_stays(
     form = compile_schema({"type": "object", "properties": fields}).form
     at = text.find(words) if words else -1
     leaf = Leaf(value, 0.97, ((at, at + len(words)),) if words else (), "copied" if words else "absent", slot=0)
-    before = json.dumps({"depths": [350]} if pointer.count("/") > 1 and words else {"depth": 350} if words else {})
-    filled = Filled("", before.replace(" ", ""), {pointer: leaf}, {}, 1, 0)
+    before = {"depths": [350]} if pointer.count("/") > 1 and words else {"depth": 350} if words else {}
+    filled = Filled("", before, {pointer: leaf}, {}, 1, 0)
     read = read_surroundings(form, filled, parse(text.encode(), "page.txt"), Locale())
     assert json.loads(read.record) == record
     assert read.leaves[pointer].text == told

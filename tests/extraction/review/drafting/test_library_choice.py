@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,7 +108,7 @@ LABELS = [
 def test_each_printed_label_is_once_a_demanded_field_of_its_kind(
     labels: list[dict[str, str | None]], names: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = Filled("draft", json.dumps({"labels": labels}), {}, {}, 0, 0)
+    answer = Filled("draft", {"labels": labels}, {}, {}, 0, 0)
     monkeypatch.setattr(draft, "LanguageEngine", lambda _: SimpleNamespace(fill=lambda _: [answer]))
     printed = b"Ref. no: 5, REF NO 6\nWeight\n(kg) 2\nDue 1 May\nPaid no"
     schema = drafted_schema(parse(printed, "note.txt"), SimpleNamespace())  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def _card(request: Request) -> Filled:
         line = text.split("\n")[READ[slot.path.strip("/")]]
         at = text.index(line) + line.index(": ") + 2
         leaves[slot.path] = Leaf(text[at : at + 3], 0.9, ((at, at + 3),), "copied", slot=slot.index)
-    return Filled(request.id, "{}", leaves, {}, 1, 0)
+    return Filled(request.id, {}, leaves, {}, 1, 0)
 
 
 def things(engine: Engine, text: str) -> list[dict[str, Any]]:
