@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,19 +19,6 @@ from cinnabar.engine.models.language.arrays import Bools, Floats, Ints
 NOT_FINITE = Undecoded(NO_NUMBERS, "expected finite scores, got NaN or infinity")
 
 
-@dataclass(frozen=True, slots=True)
-class AskedPass:
-    """What is asked of one pass: the looks at checked and at open blocks, by sequence, and who waits for their answer.
-
-    lookaheads: those of `checks`, then of `opens`. many: the sequences.
-    """
-
-    many: int
-    checks: Mapping[int, LookaheadQuery]
-    opens: Mapping[int, LookaheadQuery]
-    lookaheads: Callable[[], list[Lookahead]]
-
-
 class Commitment:
     """Commits and masks tokens of open blocks by the settings of each sequence. end: the end token."""
 
@@ -46,17 +32,17 @@ class Commitment:
         low, apart = settings.doubt * GRAIN, settings.margin * GRAIN
         return at[(now < low) & (other - now >= apart)]
 
-    def ask(
+    def commit(
         self,
         sequences: Sequence[OpenSequence],
         checked: Sequence[Ints],
         scored: Sequence[Ints],
         scores: Sequence[ClassScores | DeviceScores],
-    ) -> AskedPass:
-        """Asks for what `commit` decides by; nothing of the sequences may change until then.
+    ) -> list[Undecoded | Block | None]:
+        """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
 
         checked, scored: for each sequence the positions of its checked and of its open block that have `scores`, in
-        this order.
+        this order. Returns for each why it cannot be decoded, or the checked block if it was opened again.
         """
         checks, opens = dict[int, LookaheadQuery](), dict[int, LookaheadQuery]()
         for row, (sequence, one) in enumerate(zip(sequences, scores, strict=True)):
@@ -69,17 +55,9 @@ class Commitment:
                 at = scored[row]
                 begin = block.front if block.front <= int(at[0]) else block.first
                 opens[row] = LookaheadQuery(sequence, block, begin, block.stop, at, one.at(slice(many, None)))
-        wanted = self._tables.lookaheads([*checks.values(), *opens.values()])
-        return AskedPass(len(sequences), checks, opens, wanted)
-
-    def commit(self, asked: AskedPass) -> list[Undecoded | Block | None]:
-        """Commits the certain tokens of the open blocks, or the first open one of each, and masks doubted ones.
-
-        Returns for each sequence why it cannot be decoded, or the checked block if it was opened again.
-        """
-        checks, opens, lookaheads = asked.checks, asked.opens, asked.lookaheads()
+        lookaheads = self._tables.lookaheads([*checks.values(), *opens.values()])
         ahead = dict(zip(opens, lookaheads[len(checks) :], strict=True))
-        results: list[Undecoded | Block | None] = [None] * asked.many
+        results: list[Undecoded | Block | None] = [None] * len(sequences)
         for (row, look), lookahead in zip(checks.items(), lookaheads, strict=False):
             if not lookahead.finite or (row in ahead and not ahead[row].finite):
                 results[row] = NOT_FINITE
@@ -97,7 +75,7 @@ class Commitment:
                 again[row] = self._mask_doubtful(opens[row], lookahead)
         # The tokens beside doubted ones are weighed without these.
         anew = [row for row, doubted in again.items() if len(doubted)]
-        ahead.update(zip(anew, self._tables.lookaheads([opens[row] for row in anew])(), strict=True))
+        ahead.update(zip(anew, self._tables.lookaheads([opens[row] for row in anew]), strict=True))
         for row, doubted in again.items():
             results[row] = self._commit(opens[row], ahead[row], doubted)
         return results

@@ -19,10 +19,6 @@ from cinnabar.engine.models.language.memory import cache_budget, free_memory, pr
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
-#: From so many rows on, and so many positions of their open blocks, the host's work is worth reading the weights twice:
-#: the products of a half take longer than that (128 blocks of 4 gain nothing).
-APART, POSITIONS = 64, 1024
-
 
 @dataclass(slots=True)
 class _Reading:
@@ -119,17 +115,6 @@ class PagedContext:
         self.cache.adopt(row)
         return max(_border(sequence) - row.length, 0)
 
-    def parts(self, sequences: Sequence[OpenSequence]) -> int:
-        """Returns 2 for many sequences on a device beside the host, if there are pages for all of them to their end.
-
-        Where pages are short, rows take those of others, and all must be in one pass for the oldest to go on.
-        """
-        block = self._traits.block
-        if self._decoder.device.type == "cpu" or not worth_two_parts(len(sequences), block):
-            return 1
-        pages = sum(self.cache.pages_of(sequence.limit + block) for sequence in sequences)
-        return 2 if pages <= self.cache.pool.pages else 1
-
     def count_cached(self, sequence: OpenSequence) -> int:
         """Returns the tokens of the prompt whose keys were there when the sequence joined."""
         return self._rows[id(sequence)][0].cached
@@ -143,7 +128,7 @@ class PagedContext:
         """Runs one pass over the pieces of text that are planned for it. Returns (rows, [N, D]): the numbers of the
         sequences that it scored, in their order, and the hidden states at each one's `wanted` positions (absolute).
 
-        sequences: all that are taken in, or a part of them, the oldest first. The others are not read to their end yet.
+        sequences: all that are taken in, the oldest first.
         """
         shift = int(self._traits.shift)
         pieces: dict[int, Piece] = {}
@@ -222,11 +207,6 @@ class PagedContext:
                 return False
             self.cache.close(younger.pop().row)
         return True
-
-
-def worth_two_parts(rows: int, block: int) -> bool:
-    """Returns whether so many rows of blocks of this size gain by being two passes of a GPU."""
-    return rows >= APART and rows * block >= POSITIONS
 
 
 def most_pages(traits: Traits, dtype: torch.dtype, device: torch.device, page: int) -> int:

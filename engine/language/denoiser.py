@@ -1,8 +1,7 @@
 """Denoising of the answers of a batch, block by block, under the graphs of their records.
 
 Each round: forced text is written, full blocks are closed, whole answers leave and others join, one pass scores the
-open positions, and the certain tokens of the witness are committed, or the first one if none is certain. On a GPU a
-large batch is two parts, and the host commits and lays out one while the device computes the other.
+open positions, and the certain tokens of the witness are committed, or the first one if none is certain.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +16,7 @@ import torch
 
 from cinnabar.engine.fill.step import GRAIN
 from cinnabar.engine.language.class_scores import ClassScores, DeviceScores
-from cinnabar.engine.language.commitment import AskedPass, Commitment, grade
+from cinnabar.engine.language.commitment import Commitment, grade
 from cinnabar.engine.language.contexts import PagedContext
 from cinnabar.engine.language.decoded import Decoded, DecodingRun, Undecoded
 from cinnabar.engine.language.drafts import Drafter, is_drafted
@@ -86,20 +84,6 @@ class Listed:
     def given_up(self, _: int) -> bool:
         """Returns False: the result of each task is wanted."""
         return False
-
-
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """A pass that the device may still compute. rows: the numbers of the runs that it scores; asked: of these.
-
-    ahead: for each of these the positions that it scores, those of its draft too, with their scores; none without
-    drafts.
-    """
-
-    runs: Sequence[DecodingRun]
-    rows: Sequence[int]
-    asked: AskedPass | None
-    ahead: Sequence[tuple[Ints, ClassScores | DeviceScores]] = ()
 
 
 class Denoiser:
@@ -188,7 +172,6 @@ class Denoiser:
         """
         active = list[DecodingRun]()
         ready: DecodingRun | None = None
-        passes = deque[_Pass]()
         steps = 0
         try:
             while True:
@@ -196,8 +179,7 @@ class Denoiser:
                 for run in active if ready is None else (*active, ready):
                     if arrivals.given_up(run.index):
                         run.failed = GIVEN_UP
-                computed = {run for one in passes for run in one.runs}
-                done = [run for run in active if run not in computed and not self._goes_on(run)]
+                done = [run for run in active if not self._goes_on(run)]
                 active = [run for run in active if run not in done]
                 # All of them before the first is told: whoever stops listening leaves no pages behind.
                 for run in done:
@@ -213,23 +195,15 @@ class Denoiser:
                     self._times.forget()
                     continue
                 self._tables.keep(run.sequence.task.graph for run in active)
-                waiting, begun = [run for run in active if run not in computed], time.monotonic()
-                parts = self._context.parts([run.sequence for run in active])
-                if waiting and len(passes) < parts:
-                    passes.append(self._launch(waiting[: -(-len(active) // parts)]))
-                    # The device has something to do: the other part is committed and laid out beside it.
-                    if len(passes) < parts:
-                        continue
-                runs, finished = passes[0].runs, self._finish(passes.popleft())
+                begun = time.monotonic()
+                scored = self._step(active)
                 if isinstance(self._context, PagedContext):
                     self._times.note(self._context.read, time.monotonic() - begun)
                 if tell is not None:
-                    tell(runs)
-                if not finished:
-                    continue
-                steps += 1
-                if watch is not None:
-                    watch(steps, runs)
+                    tell(active)
+                steps += scored
+                if scored and watch is not None:
+                    watch(steps, active)
         finally:
             if active:
                 self._context.clear()
@@ -379,8 +353,8 @@ class Denoiser:
         # The next block's first pass scores these tokens too, but for the last block it would be a pass of its own.
         return bool((grade(chosen) < round(SURE_TOKEN * GRAIN)).any()) if sequence.over else len(chosen) > 0
 
-    def _launch(self, runs: Sequence[DecodingRun]) -> _Pass:
-        """Has all runs read in one pass, which scores their open and their doubtable positions."""
+    def _step(self, runs: Sequence[DecodingRun]) -> bool:
+        """Has all runs read in one pass, and commits or re-masks tokens; returns whether the pass scored any run."""
         self._draft([run.sequence for run in runs])
         if isinstance(self._context, PagedContext):
             self._context.hurried = any(run.answer_by is not None for run in runs)
@@ -391,7 +365,7 @@ class Denoiser:
         wanted = [np.concatenate(pair) for pair in zip(checked, scored, strict=True)]
         rows, hidden = self._context.hidden([run.sequence for run in runs], wanted)
         if not rows:
-            return _Pass(runs, rows, None)
+            return False
         sequences = [runs[row].sequence for row in rows]
         scores = self._tables.scores(sequences, hidden, [wanted[row] for row in rows])
         ahead = list[tuple[Ints, ClassScores | DeviceScores]]()
@@ -399,22 +373,18 @@ class Denoiser:
             # Each position has its turn when those before it are committed.
             ahead = [(scored[row], one) for row, one in zip(rows, scores, strict=True)]
             scored, scores = [at[:1] for at in scored], [one.at(slice(1)) for one in scores]
-        asked = self._commitment.ask(sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores)
-        return _Pass(runs, rows, asked, ahead)
-
-    def _finish(self, one: _Pass) -> bool:
-        """Commits or re-masks tokens of the runs that a pass scored; returns whether there are any."""
-        if one.asked is None:
-            return False
-        for row, result in zip(one.rows, self._commitment.commit(one.asked), strict=True):
-            run = one.runs[row]
+        results = self._commitment.commit(
+            sequences, [checked[row] for row in rows], [scored[row] for row in rows], scores
+        )
+        for row, result in zip(rows, results, strict=True):
+            run = runs[row]
             run.sequence.passes += 1
             if isinstance(result, Undecoded):
                 run.failed = result
             elif result is not None:
                 self._context.rewind(run.sequence, result.begin)
-        for row, (at, scores) in zip(one.rows, one.ahead, strict=False):
-            self._take_draft(one.runs[row], at, scores)
+        for row, (at, one) in zip(rows, ahead, strict=False):
+            self._take_draft(runs[row], at, one)
         return True
 
     def _draft(self, sequences: Sequence[OpenSequence]) -> None:
@@ -445,8 +415,7 @@ class Denoiser:
             if run.failed is not None or block is None or block.front != at or not read or run.is_ended():
                 break
             part = slice(number, number + 1)
-            asked = self._commitment.ask([sequence], [places[:0]], [places[part]], [scores.at(part)])
-            (result,) = self._commitment.commit(asked)
+            (result,) = self._commitment.commit([sequence], [places[:0]], [places[part]], [scores.at(part)])
             run.failed = result if isinstance(result, Undecoded) else None
         differs = np.flatnonzero(sequence.tokens[begin : begin + len(draft)] != draft)
         assert isinstance(self._context, PagedContext)

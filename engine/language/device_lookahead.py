@@ -14,29 +14,22 @@ from cinnabar.kernels.block_scan_triton import BlockResults, ScoredBlock, block_
 CELLS = 16_000_000
 
 
-def lookaheads(
-    asked: Sequence[tuple[Constraint, ScanSpan, DeviceScores]],
-) -> Callable[[], list[Lookahead]]:
-    """Has each span scanned; the scores are all of one pass. The call returned waits for the lookaheads."""
+def lookaheads(asked: Sequence[tuple[Constraint, ScanSpan, DeviceScores]]) -> list[Lookahead]:
+    """Returns the lookahead of each span; the scores are all of one pass."""
     blocks, scanned, at = [_block(*one) for one in asked], list[tuple[int, Callable[[], BlockResults]]](), 0
     for part in _batches(blocks):
         scores = asked[at][2].scores
         scan = block_scan_triton(part, scores.total, scores.best, scores.token, scores.own, scores.finite, LOCAL)
         scanned.append((len(part), scan))
         at += len(part)
-    spans = [span for _, span, _ in asked]
-
-    def wait() -> list[Lookahead]:
-        ahead = list[Lookahead]()
-        for many, scan in scanned:
-            results, begin = scan(), 0
-            for number in range(many):
-                span = spans[len(ahead)]
-                ahead.append(_lookahead(span, results, number, begin))
-                begin += len(span.tokens)
-        return ahead
-
-    return wait
+    ahead = list[Lookahead]()
+    for many, scan in scanned:
+        results, begin = scan(), 0
+        for number in range(many):
+            span = asked[len(ahead)][1]
+            ahead.append(_lookahead(span, results, number, begin))
+            begin += len(span.tokens)
+    return ahead
 
 
 def _batches(blocks: Sequence[ScoredBlock]) -> Iterator[list[ScoredBlock]]:

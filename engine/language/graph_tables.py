@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -145,32 +145,22 @@ class GraphTables:
             cell, place = cells.stop, places.stop
         return out
 
-    def lookaheads(self, looks: Sequence[LookaheadQuery]) -> Callable[[], list[Lookahead]]:
-        """Asks for the lookahead of each; the scores are all of one pass. The call returned waits for them.
-
-        A GPU scans them together, and may be given the next pass meanwhile.
-        """
+    def lookaheads(self, looks: Sequence[LookaheadQuery]) -> list[Lookahead]:
+        """Returns the lookahead of each; the scores are all of one pass, and a GPU scans them together."""
         asked = [(self._tools(look.sequence.task.graph)[0], look) for look in looks]
         if not asked or self._backend == "plain":
-            found = [constraint.lookahead(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
-            return lambda: found
+            return [constraint.lookahead(look.span, cast(ClassScores, look.scores)) for constraint, look in asked]
         # Cold start: Triton takes 0.2 s, and a CPU runs without it.
         from cinnabar.engine.language.device_lookahead import lookaheads
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
-        together = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]
-        scanned = lookaheads(together)
-
-        def wait() -> list[Lookahead]:
-            results = iter(scanned())
-            return [
-                next(results)
-                if isinstance(own, Constraint)
-                else own.lookahead(span, scores.own_on_host(own.classes.classes))
-                for own, span, scores in scored
-            ]
-
-        return wait
+        scanned = iter(lookaheads([one for one in scored if isinstance(one[0], Constraint)]))
+        return [
+            next(scanned)
+            if isinstance(own, Constraint)
+            else own.lookahead(span, scores.own_on_host(own.classes.classes))
+            for own, span, scores in scored
+        ]
 
     def _tools(self, graph: RecordGraph) -> tuple[Constraint | GreedyConstraint, ForcedText]:
         if graph not in self._graphs:

@@ -96,10 +96,6 @@ class NoiseContext:
         """Drops the text of a sequence, spoilt or not: no other one has a part of it."""
         self._texts.pop(id(sequence), None)
 
-    def parts(self, _: Sequence[OpenSequence]) -> int:
-        """Returns 1: the texts of a batch are read together."""
-        return 1
-
     def count_cached(self, _: OpenSequence) -> int:
         """Returns 0: each sequence reads its own prompt."""
         return 0

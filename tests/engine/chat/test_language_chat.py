@@ -184,7 +184,7 @@ def test_a_request_that_cannot_be_answered_is_refused_with_its_parameter(
 def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(model) as chat:
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(3)]
-        step, steps, go_on = denoiser_of(chat)._launch, threading.Semaphore(0), threading.Semaphore(0)
+        step, steps, go_on = denoiser_of(chat)._step, threading.Semaphore(0), threading.Semaphore(0)
         seen = list[bool]()
 
         def slow(runs: list[DecodingRun]) -> Any:
@@ -193,7 +193,7 @@ def test_a_cancelled_request_ends_and_the_others_go_on(model: LanguageModel, mon
             seen.append(any(run.sequence.limit - run.sequence.begin == 201 for run in runs))
             return step(runs)
 
-        monkeypatch.setattr(denoiser_of(chat), "_launch", slow)
+        monkeypatch.setattr(denoiser_of(chat), "_step", slow)
         cancels = [chat.submit(wanted("r0", schema=NOTE, states=True, max_tokens=200), found[0].put)]
         assert steps.acquire(timeout=30)
         for events in found[1:]:
@@ -250,7 +250,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
     requests = [wanted(f"r{at}", f"text {at}", schema=NOTE, states=at == 1) for at in range(4)]
     with serving(model) as chat:
         expected = [plain(asked(chat, request)[1]) for request in requests]
-        step, sizes = denoiser_of(chat)._launch, list[int]()
+        step, sizes = denoiser_of(chat)._step, list[int]()
 
         def failing(runs: list[DecodingRun]) -> Any:
             sizes.append(len(runs))
@@ -260,7 +260,7 @@ def test_after_a_pass_that_fails_each_request_is_decoded_alone(
             return step(runs)
 
         poison = chat._preparer.prepare(wanted("poison", "poison")).task.prompt
-        monkeypatch.setattr(denoiser_of(chat), "_launch", failing)
+        monkeypatch.setattr(denoiser_of(chat), "_step", failing)
         found: list[queue.Queue[Event]] = [queue.Queue() for _ in range(5)]
         for at, request in enumerate([*requests, wanted("poison", "poison")]):
             chat.submit(request, found[at].put)

@@ -107,38 +107,6 @@ def test_every_state_shown_is_a_record(kind: str, effort: str) -> None:
     assert all(result.accepted for result in results)
 
 
-@pytest.mark.parametrize("kind", some(FEW_KINDS, KINDS))
-def test_a_batch_in_two_parts_gives_the_same_and_one_is_laid_out_before_the_other_is_committed(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    short, long = form_of({"kind": {"enum": ["ab", "the"]}}), form_of(INVOICE)
-    tasks = [task(long, "name " * n) for n in (1, 4, 9)] + [task(short, "one"), task(short, "name " * 5)]
-    denoiser = Denoiser(decoder(KINDS[kind], 3), TOKENIZER)
-    whole = decoded(denoiser, *tasks)
-    apart = Denoiser(decoder(KINDS[kind], 3), TOKENIZER)
-    apart.rows = 4
-    waiting = list[set[int]]()
-    most, ask, commit = [0], apart._commitment.ask, apart._commitment.commit
-
-    def asked(sequences: Sequence[OpenSequence], *others: Any) -> Any:
-        own = {id(one) for one in sequences}
-        assert all(own.isdisjoint(other) for other in waiting)
-        waiting.append(own)
-        most[0] = max(most[0], len(waiting))
-        return ask(sequences, *others)
-
-    def committed(one: Any) -> Any:
-        waiting.pop(0)
-        return commit(one)
-
-    monkeypatch.setattr(apart._commitment, "ask", asked)
-    monkeypatch.setattr(apart._commitment, "commit", committed)
-    monkeypatch.setattr(apart._context, "parts", lambda sequences: min(len(sequences), 2))
-    for one, other in zip(decoded(apart, *tasks), whole, strict=True):
-        assert (one.text, one.tokens, one.chosen, one.passes) == (other.text, other.tokens, other.chosen, other.passes)
-    assert most[0] == 2
-
-
 def test_the_tables_of_a_batchs_graphs_are_made_once_and_those_of_old_ones_are_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -111,14 +111,13 @@ def test_a_pass_reads_no_more_drafted_tokens_than_its_share() -> None:
     tasks = [replace(task(form_of(INVOICE)), source=RECORD.encode()) for _ in range(6)]
     model = certain(RECORD, len(tasks[0].prompt), CAUSAL)
     denoiser = Denoiser(model, TOKENIZER)
-    drafted, launch = list[int](), denoiser._launch
+    drafted, draft = list[int](), denoiser._draft
 
-    def noted(runs: Any) -> Any:
-        one = launch(runs)
-        drafted.append(sum(len(run.sequence.draft) for run in runs))
-        return one
+    def noted(sequences: Any) -> None:
+        draft(sequences)
+        drafted.append(sum(len(sequence.draft) for sequence in sequences))
 
-    denoiser._launch = noted  # type: ignore[method-assign]
+    denoiser._draft = noted  # type: ignore[method-assign]
     assert all(found.text == RECORD.encode() for found in decoded(denoiser, *tasks))
     assert 0 < max(drafted) <= denoiser_module.DRAFTED
 
