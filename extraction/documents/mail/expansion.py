@@ -1,11 +1,10 @@
-"""Content that holds further parts in other ways than MIME: TNEF, uuencoded files, signed data."""
+"""Content that holds further parts in other ways than MIME: TNEF, uuencoded and yEnc files, signed data."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import islice
 from typing import Literal
 
 from cinnabar.errors import DocumentError
@@ -21,6 +20,9 @@ _UUENCODED = re.compile(
     rb"(?:\A|(?<=\n))begin [0-7]{3,4} ([^\r\n]{1,255})\r?\n((?:[!-`][ -`]{1,90}\r?\n)+)(?:[` ]?[ ]*\r?\n)?"
     rb"end[ \t]*(?=\r?\n|\Z)"
 )
+_YENC = re.compile(rb"=ybegin [^\r\n]{0,200}?name=([^\r\n]{1,255})\r?\n(?:=ypart [^\r\n]{0,200}\r?\n)?")
+_ESCAPE = re.compile(rb"=(.)", re.DOTALL)
+_PLAIN = bytes((code - 42) % 256 for code in range(256))
 
 
 def expand_content(root: Entity, count: Callable[[int], None]) -> None:
@@ -79,15 +81,18 @@ def _open(entity: Entity) -> Entity:
 def _encoded_files(entity: Entity) -> list[Entity] | None:
     """Returns a text and the files that stand between its lines."""
     raw = entity.raw
-    if b"begin " not in raw:
+    if b"begin " not in raw and b"=ybegin " not in raw:
         return None
     content = entity.content()
+    uuencoded = [(*match.span(), match[1], uudecode(match[0])) for match in _UUENCODED.finditer(content)]
     parts: list[Entity] = []
     at = 0
-    for match in islice(_UUENCODED.finditer(content), MAX_MAIL_PARTS // 2):
-        parts += _text(entity, content[at : match.start()])
-        parts.append(made("application/octet-stream", uudecode(match[0]), (), decode(match[1].strip())[0], True))
-        at = match.end()
+    for start, end, name, data in sorted([*uuencoded, *_yenc_files(content)], key=lambda file: file[0]):
+        if start < at or len(parts) >= MAX_MAIL_PARTS:
+            continue
+        parts += _text(entity, content[at:start])
+        parts.append(made("application/octet-stream", data, (), decode(name.strip())[0], True))
+        at = end
     return [*parts, *_text(entity, content[at:])] if at else None
 
 
@@ -99,6 +104,23 @@ def _text(entity: Entity, content: bytes) -> list[Entity]:
     if content_type := entity.message.get("content-type"):
         piece.message.replace_header("Content-Type", content_type)
     return [piece]
+
+
+def _yenc_files(content: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
+    """Yields the files in yEnc: start, end, name and data of each."""
+    at = 0
+    while (begin := _YENC.search(content, at)) is not None:
+        stop = content.find(b"\n=yend", begin.end() - 1)
+        if stop < 0:
+            return
+        at = content.find(b"\n", stop + 1)
+        at = len(content) if at < 0 else at
+        data = content[begin.end() : stop].replace(b"\r", b"").replace(b"\n", b"")
+        yield begin.start(), at, begin[1], _ESCAPE.sub(_unescape, data).translate(_PLAIN)
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    return bytes([(match[1][0] - 64) % 256])
 
 
 def _has_body(root: Entity) -> bool:

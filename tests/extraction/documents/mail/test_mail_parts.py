@@ -96,6 +96,11 @@ def test_files_between_the_lines_of_a_text_are_attachments() -> None:
     assert parts(document, "body") == ["above", "below\nbegin again with care"]
     assert parts(document, "attachment") == ["item;price\npaint;10"]
     assert names(document) == ("prices ü.txt",)
+    coded = bytes((byte + 42) % 256 for byte in b"remember 4711").replace(b"=", b"=}")
+    data = HEAD + b"\nabove\n=ybegin line=128 size=13 name=note.txt\n" + coded + b"\n=yend size=13\nbelow\n"
+    document = parse(data, "a.eml")
+    assert parts(document, "attachment") == ["remember 4711"] and names(document) == ("note.txt",)
+    assert parts(document, "body") == ["above", "below"]
 
 
 def der(tag: int, *values: bytes) -> bytes:
