@@ -19,7 +19,7 @@ from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections import Action, Change, Corrector, Reviewed
 from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.review.forms import form_of, place_at
-from cinnabar.extraction.review.picking import said_in
+from cinnabar.extraction.review.picking import text_to_read
 from cinnabar.extraction.store.reading import record_named
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.wording import harmless, with_noun
@@ -104,7 +104,7 @@ def _as_meant(out: Path, digest: str, schema: str, changes: Sequence[Change]) ->
         if change.action is not Action.VALUE:
             continue
         source = source_of(out, schema, Corrector(out).state(digest, schema).schema_fingerprint)
-        if (said := said_in(place_at(form_of(source.schema), change.pointer), change.after or "")) is not None:
+        if (said := text_to_read(place_at(form_of(source.schema), change.pointer), change.after or "")) is not None:
             # Cold start: what shows documents takes half a second.
             from cinnabar.extraction.review.review import Review
 

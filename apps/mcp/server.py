@@ -28,11 +28,11 @@ INSTRUCTIONS = (
 )
 
 
-def _told(tool: Callable[_P, Any]) -> Callable[_P, Awaitable[str]]:
+def _answering_in_json(tool: Callable[_P, Any]) -> Callable[_P, Awaitable[str]]:
     """Returns a tool that answers in JSON, and raises ToolError, with what to do, for a mistake of the agent."""
 
     @functools.wraps(tool)
-    async def told(*given: _P.args, **named: _P.kwargs) -> str:
+    async def answer(*given: _P.args, **named: _P.kwargs) -> str:
         called = functools.partial(tool, *given, **named)
         try:
             value = await (called() if inspect.iscoroutinefunction(tool) else anyio.to_thread.run_sync(called))
@@ -43,7 +43,7 @@ def _told(tool: Callable[_P, Any]) -> Callable[_P, Awaitable[str]]:
             raise ToolError(f"cannot be read: {error.strerror or type(error).__name__}") from error
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
-    return told
+    return answer
 
 
 def mcp_server(tools: Tools, version: str, read_only: bool) -> MCPServer[Any]:
@@ -53,7 +53,7 @@ def mcp_server(tools: Tools, version: str, read_only: bool) -> MCPServer[Any]:
         reads = tool != tools.correct
         if reads or not read_only:
             about = ToolAnnotations(read_only_hint=reads, open_world_hint=False)
-            server.add_tool(_told(tool), annotations=about, structured_output=False)
+            server.add_tool(_answering_in_json(tool), annotations=about, structured_output=False)
     return server
 
 

@@ -155,7 +155,7 @@ class Tools:
         gone = asyncio.get_running_loop().create_future()
         answers = await reading.answers(body, given, gone, time.monotonic() + self.seconds)
         results = orjson.loads(orjson.dumps(answers))
-        told = [_told(one, self.most // len(results)) for one in results]
+        told = [_shortened(one, self.most // len(results)) for one in results]
         kept = _within(told, self.most)
         if len(kept) == len(told):
             return {"results": kept}
@@ -192,7 +192,7 @@ class Tools:
     def show(self, document: Document) -> dict[str, Any]:
         """Show a stored record with the evidence of its values, or why the document was held back."""
         shown = [plain(asdict(one) | {"record": one.record}) for one in show(self._results(), document)]
-        return {"records": [_told(one, self.most // len(shown)) for one in shown]}
+        return {"records": [_shortened(one, self.most // len(shown)) for one in shown]}
 
     def correct(
         self,
@@ -218,7 +218,7 @@ class Tools:
         changes += [Change(Action.ABSENT, pointer) for pointer in absent]
         changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
         digest, name = record_named(self._results(), document, schema)
-        return _told(Corrector(self._results()).correct(digest, name, changes, self.who).as_json, self.most)
+        return _shortened(Corrector(self._results()).correct(digest, name, changes, self.who).as_json, self.most)
 
     def _results(self) -> Path:
         if self.out is None:
@@ -246,7 +246,7 @@ def _within(rows: Sequence[Any], most: int) -> list[Any]:
     return kept
 
 
-def _told(result: dict[str, Any], most: int) -> dict[str, Any]:
+def _shortened(result: dict[str, Any], most: int) -> dict[str, Any]:
     """Returns what an agent is told of a document in so many bytes: its record, then the fields that are least sure."""
     fields = result.pop("fields", [])
     told = {key: value for key, value in result.items() if value not in (None, "", [], {}) and key != "record_json"}

@@ -74,7 +74,7 @@ def typed_values(place: Mapping[str, Any], locale: Locale, said: str) -> list[st
     return list(found) or ([json_text(said)] if free else [])
 
 
-def said_in(place: Mapping[str, Any], text: str) -> str | None:
+def text_to_read(place: Mapping[str, Any], text: str) -> str | None:
     """Returns what a given text says if it is not the JSON of a value of this place already, None if it is."""
     try:
         value = parse(text)
@@ -95,7 +95,7 @@ def _in_words(place: Mapping[str, Any], text: str) -> str:
     return ("no", "yes")[value] if isinstance(value, bool) else value if isinstance(value, str) else text
 
 
-def told(place: Mapping[str, Any], values: Sequence[str]) -> dict[str, Any]:
+def picked_answer(place: Mapping[str, Any], values: Sequence[str]) -> dict[str, Any]:
     """Returns values as JSON texts and in words, and what can be typed at their place."""
     options = ", ".join(place.get("options", ()))
     kinds = [place["format"], *place["types"]] if place["kind"] == "value" else []

@@ -28,7 +28,7 @@ from cinnabar.extraction.review.contents import (
 )
 from cinnabar.extraction.review.forms import blank_of, form_of, place_at
 from cinnabar.extraction.review.listing import Listing, ReviewMarks
-from cinnabar.extraction.review.picking import column_change, picked_values, rows_in_tables, told, typed_values
+from cinnabar.extraction.review.picking import column_change, picked_answer, picked_values, rows_in_tables, typed_values
 from cinnabar.extraction.review.shown_state import held_leaves_json, leaves_json, why_stopped
 from cinnabar.extraction.store.records import Record
 from cinnabar.extraction.store.stored_records import source_of
@@ -123,7 +123,7 @@ class Review(Closing):
     def readings(
         self, document: str, schema: str, pointer: str, asked: Sequence[tuple[int, int]], said: str = ""
     ) -> dict[str, Any]:
-        """Returns the values (`told`) that these words, or what a person typed, may stand for at this place.
+        """Returns the values (`picked_answer`) that these words, or what a person typed, may stand for at this place.
 
         Words have all their readings, the likeliest first; what is typed is read as the run read this document.
         """
@@ -131,11 +131,11 @@ class Review(Closing):
         place = place_at(self._form(row), pointer)
         if not said:
             content = self._document(row)
-            return told(place, picked_values(place, content, _spans_of(content, asked)))
+            return picked_answer(place, picked_values(place, content, _spans_of(content, asked)))
         found = self._contents.document(self._file_of(row))
         locale = Locale() if isinstance(found, UnshownDocument) else locale_of(found)
         by_run = {"yes": True, "no": False}.get(row["day_first"])
-        return told(place, typed_values(place, locale.in_order(by_run), said))
+        return picked_answer(place, typed_values(place, locale.in_order(by_run), said))
 
     def columns(self, document: str, schema: str, pointer: str) -> list[str]:
         """Returns the names of the columns of the tables in which the rows of a list stand."""

@@ -59,7 +59,7 @@ def _boolean(one: Beside) -> Effect | None:
     """A boolean takes the answer printed beside its label; a denied statement is false."""
     if set(one.slot.options) != {"true", "false"}:
         return None
-    told, sure = _told(one), CORRECTED
+    told, sure = _answers_beside_label(one), CORRECTED
     if not told:
         told, sure = _same_answers(one) or _opposites(one) or _denied_statement(one), UNLABELLED
     values = {*told.values()}
@@ -107,7 +107,7 @@ def _denied_statement(one: Beside) -> dict[Span, bool]:
     return denials if 2 * len(denials) > len(stated) else {}
 
 
-def _told(one: Beside) -> dict[Span, bool]:
+def _answers_beside_label(one: Beside) -> dict[Span, bool]:
     """Returns the answers beside the field's label, with their places; a denial counts where no answer stands.
 
     It does not if the words of the field deny by themselves, or if most of their places are not denied: a contract that

@@ -19,11 +19,11 @@ from cinnabar.extraction.filling.surroundings import (
     columns,
     currencies,
     dates,
+    descriptions,
     empties,
     ends,
     numbers,
     parties,
-    told,
     units,
 )
 from cinnabar.extraction.filling.surroundings.beside import AGREED, Beside, Effect, Kind
@@ -44,7 +44,7 @@ _GIVEN = frozenset(("known", "fact", "default", "minimal"))
 
 def read_surroundings(form: Form, filled: Filled, document: Document, locale: Locale) -> Filled:
     """Returns a record in which each value is what its surroundings allow, as told, and knows their flags."""
-    for kinds in (KINDS, KINDS_OF_UNITS, told.TOLD):
+    for kinds in (KINDS, KINDS_OF_UNITS, descriptions.DESCRIBED):
         filled = _with_findings(form, filled, dict(_findings(form, filled, document, locale, kinds)))
     return filled
 

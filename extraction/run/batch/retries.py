@@ -83,7 +83,7 @@ class BatchAttempts:
             raise batch_failure(number, batch, error) from error
         pause = DELAYS[failed - 1]
         what = f"attempt {failed} of {ATTEMPTS} failed on batch {number} ({_named(batch)})"
-        self._note(f"{what}: {_said(error)}; the next one begins in {pause:g} s")
+        self._note(f"{what}: {_error_text(error)}; the next one begins in {pause:g} s")
         return pause
 
     def check_lost(self, batch: Batch) -> None:
@@ -101,14 +101,14 @@ class BatchAttempts:
 def batch_failure(number: int, batch: Sequence[Input], cause: BaseException) -> RunError:
     """Returns the error of a batch that failed on every attempt; it names the batch's first documents."""
     said = f"batch {number} of {with_noun(len(batch), 'document')} ({_named(batch)}) failed on every attempt"
-    return RunError(f"{said}: {_said(cause)}{_ADVICE}")
+    return RunError(f"{said}: {_error_text(cause)}{_ADVICE}")
 
 
 def _named(batch: Sequence[Input]) -> str:
     return ", ".join(printable(item.path) for item in batch[:_NAMED]) + (" …" if len(batch) > _NAMED else "")
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".removesuffix(_ADVICE)
 
 

@@ -11,7 +11,7 @@ from cinnabar.extraction.documents.content.document import Span
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.passages import locale_of
 from cinnabar.extraction.review.forms import form_of, place_at, title_at
-from cinnabar.extraction.review.picking import picked_values, said_in, told, typed_values
+from cinnabar.extraction.review.picking import picked_answer, picked_values, text_to_read, typed_values
 
 SCHEMA: dict[str, Any] = {
     "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "name": {"type": "string"}}}},
@@ -134,7 +134,7 @@ def test_what_is_typed_is_read_as_its_document_is(
 ) -> None:
     place = place_at(form_of(TYPED), pointer)
     found = typed_values(place, locale_of(parse(document, "a.txt")), said)
-    answer = told(place, found)
+    answer = picked_answer(place, found)
     assert found == values and (answer["words"] or [""])[0] == words and answer["expected"]
 
 
@@ -159,7 +159,7 @@ def test_what_is_typed_is_read_as_its_document_is(
     ],
 )
 def test_only_what_is_not_the_json_of_its_field_is_read(pointer: str, text: str, said: str | None) -> None:
-    assert said_in(place_at(form_of(TYPED), pointer), text) == said
+    assert text_to_read(place_at(form_of(TYPED), pointer), text) == said
 
 
 @each(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.told import spelled
+from cinnabar.engine.readings.told_spelling import spelled
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.compiling.describe import fields_in_words

@@ -41,8 +41,8 @@ def read_rows(asked: ListFields, beside: Callable[[], Filler], table: PrintedTab
     if all_chosen or key in known or len(known) == READ_LAYOUTS:
         return known.get(key, shares)
     cards = [cards_of(table, [row], memory.passage.text) for row in spread(table.rows, READ_ROWS)]
-    said = ask(beside(), form_of_row(asked.form, asked.slots), [text for text, _ in cards])
-    for (card, (row,)), answers in zip(cards, said, strict=False):
+    read = ask(beside(), form_of_row(asked.form, asked.slots), [text for text, _ in cards])
+    for (card, (row,)), answers in zip(cards, read, strict=False):
         words = [card[slice(*cell[0])] if cell else "" for cell in row.cells]
         for slot, one in answers.items():
             shares[slot, -1] += one.none / len(cards)
@@ -58,29 +58,29 @@ def read_rows(asked: ListFields, beside: Callable[[], Filler], table: PrintedTab
 
 
 @dataclass(frozen=True, slots=True)
-class FieldSaid:
+class FieldAnswer:
     """A language model's answer about a field: the share of no value, and its value, if any, with its share."""
 
     none: float
     value: Value | None
 
 
-def ask(filler: Filler, form: Form, texts: Sequence[str]) -> list[dict[int, FieldSaid]]:
+def ask(filler: Filler, form: Form, texts: Sequence[str]) -> list[dict[int, FieldAnswer]]:
     """Returns what a language model reads in each text, by field, but for choices; empty if it fails at one."""
     asked = [Request(str(at), form, text_passage(text)) for at, text in enumerate(texts)]
-    said: list[dict[int, FieldSaid]] = []
+    answers: list[dict[int, FieldAnswer]] = []
     for result in filler.fill(asked):
         if isinstance(result, Failed):
             return []
         leaves = (leaf for leaf in result.leaves.values() if not form.slots[leaf.slot].options)
-        said.append({leaf.slot: _said(leaf) for leaf in leaves})
-    return said
+        answers.append({leaf.slot: _field_answer(leaf) for leaf in leaves})
+    return answers
 
 
-def _said(leaf: Leaf) -> FieldSaid:
+def _field_answer(leaf: Leaf) -> FieldAnswer:
     if leaf.text in (None, "null"):
-        return FieldSaid(leaf.confidence, None)
-    return FieldSaid(leaf.absence, (leaf.spans, leaf.confidence) if leaf.spans and leaf.origin != "minimal" else None)
+        return FieldAnswer(leaf.confidence, None)
+    return FieldAnswer(leaf.absence, (leaf.spans, leaf.confidence) if leaf.spans and leaf.origin != "minimal" else None)
 
 
 def form_of_row(form: Form, slots: Sequence[Slot]) -> Form:

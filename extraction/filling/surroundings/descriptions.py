@@ -12,7 +12,7 @@ from typing import Any
 from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.readings.readings import READING_CONTEXT, surroundings
 from cinnabar.engine.readings.scan import scan
-from cinnabar.engine.readings.told import spelled
+from cinnabar.engine.readings.told_spelling import spelled
 from cinnabar.extraction.filling.surroundings.beside import LONGEST_REGION, Beside, Effect, Kind, Span, plain
 from cinnabar.extraction.filling.surroundings.flags import NOT_AS_TOLD, NULL_AS_TOLD
 from cinnabar.schemas.form.told_forms import ToldForm
@@ -131,4 +131,4 @@ def _stretches(form: ToldForm, one: Beside, locale: Locale) -> Iterator[tuple[st
 
 
 #: These are asked last, of the value that the other kinds leave.
-TOLD: tuple[Kind, ...] = (_null, _form)
+DESCRIBED: tuple[Kind, ...] = (_null, _form)
