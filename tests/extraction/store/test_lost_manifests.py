@@ -26,15 +26,21 @@ from cinnabar.extraction.store.store import Store
 TOLD = "1 manifest missing"
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Runs of two engines over three documents, and a correction behind each."""
-    out = tmp_path / "out"
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Runs of two engines over three documents, and a correction behind each; no test changes it."""
+    out = tmp_path_factory.mktemp("kept") / "out"
     extracted(out)
     correct(out, "a.txt", "/number", '"N"')
     extracted(out, "e22")
     correct(out, "b.txt", "/number", '"M"')
     return out
+
+
+@pytest.fixture
+def folder(kept, tmp_path):
+    """A copy of that folder."""
+    return shutil.copytree(kept, tmp_path / "out")
 
 
 def take(out, place):
@@ -61,7 +67,7 @@ def test_every_reader_tells_of_a_lost_manifest_until_it_is_back_or_given_up(fold
         ("correct", "c.txt", "--set", '/number="Z"'),
         ("verify",),
     )
-    for place in (0, 2, -1):
+    for place in (0, -1):
         out = tmp_path / f"out{place}"
         shutil.copytree(folder, out)
         Store.open(out).close()
