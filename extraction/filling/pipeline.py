@@ -287,7 +287,7 @@ def _raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Re
     if job.tier is None:
         return [one.filled for one in merged], Escalated()
     if job.checks and job.tier.prefer_confident:
-        results = job.checks.evaluate([one.filled.record for one in merged])
+        results = job.checks.evaluate([one.filled.value for one in merged])
         merged = [replace(one, refused=False in own.values()) for one, own in zip(merged, results, strict=True)]
     with limit_batches(job.max_seconds):
         finals, escalated = escalate(merged, job.compiled.form, job.tier, job.context)

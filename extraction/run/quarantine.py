@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from cinnabar.extraction.store.spelling import Spelling
 from cinnabar.extraction.store.store import Store
 from cinnabar.extraction.store.stored_records import source_of
 from cinnabar.schemas import compile_schema
-from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.pointers import lies_within_template
 
 # The flag of a record that a person released.
@@ -176,6 +175,7 @@ def _outcomes(out: Path, chosen: Sequence[HeldDocument]) -> list[Outcome]:
 
 def _outcome(one: HeldDocument, info: DocumentInfo) -> Outcome:
     assert one.record_json is not None
-    leaves = tuple(LeafRow(pointer, text, 0.0, "known") for pointer, text in scalars(parse(one.record_json), ""))
-    record = Record(one.record_json, leaves, 0.0, tuple(sorted({*info.flags, _RELEASED})))
+    record = Record(one.record_json, (), 0.0, tuple(sorted({*info.flags, _RELEASED})))
+    leaves = tuple(LeafRow(pointer, text, 0.0, "known") for pointer, text in scalars(record.value, ""))
+    record = replace(record, leaves=leaves)
     return Outcome(one.path, "written", digest=one.document, document=info, record=record)

@@ -18,7 +18,6 @@ import pyarrow as pa
 from cinnabar.extraction.filling.checks.expressions import NoCheck, named_in
 from cinnabar.extraction.store.queries import Setting, locked_connection, single_query, time_limit
 from cinnabar.extraction.store.tables import RecordColumns
-from cinnabar.schemas.automata.strings import shared_value
 from cinnabar.schemas.columns.arrow import PRECISION, arrow_schema, arrow_type, arrow_value
 from cinnabar.schemas.compiling.compile import CompiledSchema
 from cinnabar.schemas.compiling.loading import SchemaSource
@@ -108,14 +107,14 @@ class Checks:
             raise refused(Refusal.CHECK_TYPE, at, got=got)
         return Check(name, expression, named.columns, named.places)
 
-    def evaluate(self, records: Sequence[str]) -> list[Results]:
-        """Returns the results for each of these record texts, by one query for all of them.
+    def evaluate(self, records: Sequence[Any]) -> list[Results]:
+        """Returns the results for each of these records' values, by one query for all of them.
 
         A check does not apply to a record with a value that no column of the schema holds.
         """
         if not self.each or not records:
             return [{} for _ in records]
-        values = [self._row(shared_value(text)) for text in records]
+        values = [self._row(value) for value in records]
         wanted = dict.fromkeys(column for check in self.each for column in check.columns)
         columns: dict[str, list[Any]] = {}
         bad: list[set[str]] = [set() for _ in records]

@@ -23,8 +23,8 @@ def apply_checks(outcomes: Sequence[Outcome], checks: Checks | None, on_check: O
     """
     if not checks:
         return list(outcomes)
-    texts = [outcome.record.text for outcome in outcomes if outcome.record is not None]
-    results = iter(checks.evaluate(texts))
+    records = [outcome.record.value for outcome in outcomes if outcome.record is not None]
+    results = iter(checks.evaluate(records))
     return [
         outcome if outcome.record is None else _judge(outcome, outcome.record, next(results), checks, on_check)
         for outcome in outcomes

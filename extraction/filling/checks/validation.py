@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.automata.strings import shared_value
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.compiling.loading import SchemaSource
 from cinnabar.schemas.pointers import pointer_of
@@ -32,7 +32,7 @@ class Validator:
     def check(self, record_text: str) -> list[RecordViolation]:
         """Returns the violations in this JSON text; [] if it is valid."""
         try:
-            value = parse(record_text)
+            value = shared_value(record_text)
         except ValueError as error:
             return [RecordViolation("", f"expected one JSON text, got {error}")]
         found = [RecordViolation(one.pointer, one.message) for one in self._judge.violations(value)]
