@@ -19,11 +19,11 @@ from cinnabar.engine.request import Leaf
 from cinnabar.extraction.documents.content.document import Document, Fact, moment
 from cinnabar.extraction.filling.overlay.given import Given, made_up
 from cinnabar.schemas.automata.numbers import canonical_number
-from cinnabar.schemas.automata.strings import scalar_text
+from cinnabar.schemas.automata.strings import scalar_text, scalar_value
 from cinnabar.schemas.compiling.fact_fields import FactField, fact_fields
 from cinnabar.schemas.facts import FACTS, LANGUAGE
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot
-from cinnabar.schemas.pointers import lies_within
+from cinnabar.schemas.pointers import MISSING, lies_within
 
 #: The reason code of a document with a fact that the schema refuses where it demands a value.
 REFUSED = "refused_fact"
@@ -102,8 +102,8 @@ def _list_value(place: FactField, node: ArrayNode, fact: Fact) -> _Value:
 def _list(place: FactField, node: ArrayNode, leaves: Sequence[Leaf], sure: Mapping[str, float]) -> Given:
     cells = {f"{place.pointer}/{number}": leaf for number, leaf in enumerate(leaves)}
     rows = {at: (leaf.spans[0][0] if leaf.spans else 0, 1.0) for at, leaf in cells.items()}
-    text = f"[{','.join(filter(None, (leaf.text for leaf in leaves)))}]"
-    return Given(place.pointer, node, "fact", text, cells, rows, sure)
+    items = [scalar_value(leaf.text) for leaf in leaves if leaf.text is not None]
+    return Given(place.pointer, node, "fact", items, cells, rows, sure)
 
 
 def _refusal(place: FactField, slot: Slot, value: str | int) -> str:
@@ -124,11 +124,11 @@ def _without(place: FactField, refusal: str = "") -> _Value:
         return Given.scalar(place.pointer, node, "fact", leaf), refusal
     sure = {place.pointer: 0.0 if refusal else 1.0}
     if node.nullable:
-        return Given(place.pointer, node, "fact", "null", {}), refusal
-    if not node.min_items:
-        return Given(place.pointer, node, "fact", "[]", {}, lists=sure), refusal
-    if place.optional:
         return Given(place.pointer, node, "fact", None, {}), refusal
+    if not node.min_items:
+        return Given(place.pointer, node, "fact", [], {}, lists=sure), refusal
+    if place.optional:
+        return Given(place.pointer, node, "fact", MISSING, {}), refusal
     assert isinstance(node.item, Slot)
     return _list(place, node, (made_up(node.item.minimal, node.item.index),) * node.min_items, {}), refusal
 

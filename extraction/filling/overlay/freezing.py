@@ -15,7 +15,7 @@ from typing import Any
 from cinnabar.engine.request import Leaf
 from cinnabar.extraction.filling.overlay.given import Given
 from cinnabar.extraction.store.records import Record
-from cinnabar.schemas.automata.strings import json_text, scalar_text
+from cinnabar.schemas.automata.strings import scalar_text
 from cinnabar.schemas.compiling.version_changes import Changes
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, ObjectNode, Slot
@@ -162,12 +162,12 @@ class _FreezeWalk:
                 begins = self.begins.get(f"{pointer}/{at}", begins)
                 rows[f"{pointer}/{at}"] = begins, 1.0
         cells = {at: leaf for one in inner.given for at, leaf in one.leaves.items()}
-        whole = Given(pointer, node, "stored", json_text(value), cells, rows)
+        whole = Given(pointer, node, "stored", value, cells, rows)
         return whole if inner.asked == self.asked else None
 
     def _count(self, node: Node, value: Any, pointer: str) -> None:
         """Tells the model to look for no rows here."""
-        self.given.append(Given(pointer, node, "stored", None if value is MISSING else json_text(value), {}))
+        self.given.append(Given(pointer, node, "stored", value, {}))
 
 
 def is_plain(node: Node) -> bool:

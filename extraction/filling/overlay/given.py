@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.schemas.automata.strings import copied, parse, scalar_value
+from cinnabar.schemas.automata.strings import copied, scalar_value
 from cinnabar.schemas.form.fitting import accept, arrange
 from cinnabar.schemas.form.form import ArrayNode, Form, Node, Slot, walk
 from cinnabar.schemas.pointers import MISSING, above, outside, put_value, value_at
@@ -27,15 +27,15 @@ _NOTHING = (None, "null")
 class Given:
     """A value for one place of a record: a scalar, or a whole list.
 
-    `node` is the place of the form. `text` is the JSON text of the value, None if the record leaves it out. `leaves`
-    has the scalar or the cells of the list, each with its own text, spans and origin. `rows` and `lists` are those of a
-    list, or those around a scalar in one, as in a filled form.
+    `node` is the place of the form. `value` is parsed JSON, MISSING if the record leaves it out. `leaves` has the
+    scalar or the cells of the list, each with its own text, spans and origin. `rows` and `lists` are those of a list,
+    or those around a scalar in one, as in a filled form.
     """
 
     pointer: str
     node: Node
     giver: Giver
-    text: str | None
+    value: Any
     leaves: Mapping[str, Leaf]
     rows: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     lists: Mapping[str, float] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Given:
     @classmethod
     def scalar(cls, pointer: str, slot: Slot, giver: Giver, leaf: Leaf) -> Given:
         """Returns a scalar with this leaf."""
-        return cls(pointer, slot, giver, leaf.text, {pointer: leaf})
+        return cls(pointer, slot, giver, _value_of(leaf), {pointer: leaf})
 
     @property
     def rank(self) -> int:
@@ -111,24 +111,27 @@ def _put(form: Form, filled: Filled, given: Sequence[Given], place: Callable[[Fo
     lists = outside(filled.lists, whole)
     value, changed = copied(filled.value), False
     for one in given:
-        text = one.text
+        part = copied(one.value)
         if isinstance(one.node, Slot):
             if one.pointer not in filled.leaves:
                 continue
             own, leaf = filled.leaves[one.pointer], one.leaves[one.pointer]
             leaf = _as_told(leaf, own) if one.giver in TOLD else leaf
             leaves[one.pointer] = leaf = replace(leaf, demanded=leaf.demanded or own.demanded)
-            text = leaf.text
+            part = _value_of(leaf)
             rows |= {at: row for at, row in one.rows.items() if at in rows}
             lists |= one.lists
-        read = scalar_value if isinstance(one.node, Slot) else parse
-        changed |= put_value(value, one.pointer, MISSING if text is None else read(text))
+        changed |= put_value(value, one.pointer, part)
         if not isinstance(one.node, Slot):
             leaves |= one.leaves
             rows |= one.rows
             lists |= one.lists if isinstance(value_at(value, one.pointer), list) else {}
     value = place(form, value) if changed else filled.value
     return None if value is MISSING else replace(filled, value=value, leaves=leaves, rows=rows, lists=lists)
+
+
+def _value_of(leaf: Leaf) -> Any:
+    return MISSING if leaf.text is None else scalar_value(leaf.text)
 
 
 def _as_told(given: Leaf, own: Leaf) -> Leaf:

@@ -21,7 +21,7 @@ from cinnabar.engine.readings.marks import Interval, MarkRead, marks_in, words_o
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.overlay.given import Given, made_up
-from cinnabar.schemas.automata.strings import json_text
+from cinnabar.schemas.automata.strings import json_text, scalar_value
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
 from cinnabar.schemas.pointers import escape, lies_within, value_at
 
@@ -98,15 +98,15 @@ def _given(asked: _MarkedField, told: _Told | _Ticked, filled: Filled) -> Given 
         lists = {at: sure for at, sure in filled.lists.items() if lies_within(at, pointer)}
         if not cells:
             return None
-        text = json_text(value_at(filled.value, pointer))
-        return Given(pointer, asked.array, "box", text, cells, rows, lists)
+        return Given(pointer, asked.array, "box", value_at(filled.value, pointer), cells, rows, lists)
     cells, rows = dict[str, Leaf](), dict[str, tuple[int, float]]()
     for number, (text, spans) in enumerate(told.options):
         sure = BOX_CONFIDENCE
         cells[f"{pointer}/{number}"] = Leaf(text, sure, spans, posterior=sure, slot=asked.slot.index)
         rows[f"{pointer}/{number}"] = spans[0][0], BOX_CONFIDENCE
     lists = {pointer: BOX_CONFIDENCE if told.sure else DOUBTFUL_BOXES_CONFIDENCE}
-    return Given(pointer, asked.array, "box", f"[{','.join(text for text, _ in told.options)}]", cells, rows, lists)
+    items = [scalar_value(text) for text, _ in told.options]
+    return Given(pointer, asked.array, "box", items, cells, rows, lists)
 
 
 def _leaf(asked: _MarkedField, told: _Told, own: Leaf) -> Leaf:

@@ -16,7 +16,7 @@ from cinnabar.extraction.filling.overlay.freezing import is_plain
 from cinnabar.extraction.filling.overlay.given import Given
 from cinnabar.schemas.form.fitting import branch_of
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
-from cinnabar.schemas.pointers import above, escape
+from cinnabar.schemas.pointers import MISSING, above, escape
 
 
 def sure_values(form: Form, filled: Filled, below: float, lists: bool = True) -> list[Given]:
@@ -71,7 +71,7 @@ class _SureWalk:
         rows = {at: filled.rows[at] for at in around if at in filled.rows}
         lists = {at: filled.lists[at] for at in around if at in filled.lists}
         slot = self.form.slots[leaf.slot]
-        self.given.append(Given(pointer, slot, "sure", leaf.text, {pointer: leaf}, rows, lists))
+        self.given.append(replace(Given.scalar(pointer, slot, "sure", leaf), rows=rows, lists=lists))
 
     def _list(self, node: ArrayNode, value: list[Any], pointer: str) -> None:
         """Gives the sure values of a list if it is surely complete, all its items are sure and each has a value."""
@@ -86,7 +86,7 @@ class _SureWalk:
             held = len(inner.given)
             if part is not None:
                 inner.visit(part, item, f"{pointer}/{at}")
-            if all(one.text is None for one in inner.given[held:]):
+            if all(one.value is MISSING for one in inner.given[held:]):
                 return
         self.given += inner.given
 
