@@ -8,7 +8,7 @@ batch. The order of edges is that of `PartTables`, so ties are broken alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 from cinnabar.kernels.block_scan import Ints
-from cinnabar.kernels.device_tables import DevicePart, begin_download, upload
+from cinnabar.kernels.device_tables import DevicePart, upload
 from cinnabar.kernels.score_limits import FLOOR, POSSIBLE
 
 _FLOOR = tl.constexpr(FLOOR)
@@ -382,8 +382,8 @@ def block_scan_triton(
     own: torch.Tensor,
     finite: torch.Tensor,
     local: float,
-) -> Callable[[], BlockResults]:
-    """Has a batch of blocks scanned; the results are copied to the host once, and the call returned waits for them.
+) -> BlockResults:
+    """Scans a batch of blocks; the results are copied to the host once.
 
     total, best: [S] float32, token: [S] int32, the scores of classes of all positions, one position after the other
     (`base` tells where each begins). own: [R] float32, finite: [R] bool. local: as for `block_scan`.
@@ -416,24 +416,19 @@ def block_scan_triton(
         tables, where, at, free, best, token, own, finite, allowed, trace, room, path, local, numbers, floats,
         LANE=_LANE, ROWS=_ROWS, EDGES=_EDGES,
     )  # fmt: skip
-    copied = begin_download(numbers)
-
-    def results() -> BlockResults:
-        host = copied()
-        of_positions = host[: positions * RESULTS].reshape(positions, RESULTS)
-        counts = of_positions[:, :3].astype(np.int64)
-        shares = np.ascontiguousarray(of_positions[:, 3:]).view(np.float32)
-        return BlockResults(
-            host[positions * RESULTS :] > 0,
-            counts[:, 0],
-            counts[:, 1],
-            counts[:, 2] > 0,
-            shares[:, 0],
-            shares[:, 1],
-            shares[:, 2],
-        )
-
-    return results
+    host = numbers.cpu().numpy()
+    of_positions = host[: positions * RESULTS].reshape(positions, RESULTS)
+    counts = of_positions[:, :3].astype(np.int64)
+    shares = np.ascontiguousarray(of_positions[:, 3:]).view(np.float32)
+    return BlockResults(
+        host[positions * RESULTS :] > 0,
+        counts[:, 0],
+        counts[:, 1],
+        counts[:, 2] > 0,
+        shares[:, 0],
+        shares[:, 1],
+        shares[:, 2],
+    )
 
 
 def _check_scores(total: torch.Tensor, best: torch.Tensor, token: torch.Tensor) -> None:

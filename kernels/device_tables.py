@@ -1,8 +1,7 @@
-"""The tables of a record's parts on a device, and copies between host and device that wait for nothing else."""
+"""The tables of a record's parts on a device, and copies to it that wait for nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,20 +46,3 @@ def upload(array: npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
     """Returns the array on a device; a copy from pinned memory does not wait for what the device computes."""
     made = torch.from_numpy(array)
     return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
-
-
-def begin_download(made: torch.Tensor) -> Callable[[], npt.NDArray[np.int32]]:
-    """Begins to copy int32 numbers to the host; the call returned waits for them, and for nothing launched later."""
-    if made.device.type != "cuda":
-        return lambda: made.cpu().numpy()
-    host = torch.empty(made.shape, dtype=made.dtype, pin_memory=True)
-    host.copy_(made, non_blocking=True)
-    copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
-    copied.record()
-
-    def wait() -> npt.NDArray[np.int32]:
-        copied.synchronize()
-        found: npt.NDArray[np.int32] = host.numpy()
-        return found
-
-    return wait

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,16 +16,11 @@ CELLS = 16_000_000
 
 def lookaheads(asked: Sequence[tuple[Constraint, ScanSpan, DeviceScores]]) -> list[Lookahead]:
     """Returns the lookahead of each span; the scores are all of one pass."""
-    blocks, scanned, at = [_block(*one) for one in asked], list[tuple[int, Callable[[], BlockResults]]](), 0
-    for part in _batches(blocks):
-        scores = asked[at][2].scores
-        scan = block_scan_triton(part, scores.total, scores.best, scores.token, scores.own, scores.finite, LOCAL)
-        scanned.append((len(part), scan))
-        at += len(part)
     ahead = list[Lookahead]()
-    for many, scan in scanned:
-        results, begin = scan(), 0
-        for number in range(many):
+    for part in _batches([_block(*one) for one in asked]):
+        scores, begin = asked[len(ahead)][2].scores, 0
+        results = block_scan_triton(part, scores.total, scores.best, scores.token, scores.own, scores.finite, LOCAL)
+        for number in range(len(part)):
             span = asked[len(ahead)][1]
             ahead.append(_lookahead(span, results, number, begin))
             begin += len(span.tokens)

@@ -49,7 +49,7 @@ def check_blocks(blocks: list[Drawn], local: float) -> None:
     )
     token = torch.arange(len(total), dtype=torch.int32, device=DEVICE)
     own, finite = torch.full((row,), OWN, device=DEVICE), torch.arange(row, device=DEVICE) % 3 != 1
-    found = block_scan_triton(scored, total, best, token, own, finite, local)()
+    found = block_scan_triton(scored, total, best, token, own, finite, local)
     base = row = 0
     for number, block in enumerate(blocks):
         wanted, (length, classes) = expected(block, local), block.total.shape
