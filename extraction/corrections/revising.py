@@ -21,7 +21,7 @@ from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import CODE as CHECK_FAILED
 from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.filling.checks.validation import RecordViolation, Validator
-from cinnabar.extraction.filling.evidence.doubts import mark_empty
+from cinnabar.extraction.filling.evidence.emptiness import mark_empty
 from cinnabar.extraction.plan.outcomes import OTHER_KIND
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.store import tables

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.checks.validation import Validator
-from cinnabar.extraction.filling.evidence.doubts import settle_empty_record, settle_incomplete_list
+from cinnabar.extraction.filling.evidence.emptiness import settle_empty_record
+from cinnabar.extraction.filling.evidence.list_notes import settle_incomplete_list
 from cinnabar.extraction.filling.overlay.facts import REFUSED
 from cinnabar.extraction.plan.run_options import OnEmpty, OnListIncomplete, OnMissing
 from cinnabar.extraction.store.records import DocumentInfo, Outcome, Record

@@ -16,7 +16,7 @@ from cinnabar.extraction.documents.content.parse_context import problem_message
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.filling.checks.validation import Validator
-from cinnabar.extraction.filling.evidence.doubts import mark_empty
+from cinnabar.extraction.filling.evidence.emptiness import mark_empty
 from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text, outcome_of, to_quarantine
 from cinnabar.extraction.filling.merge.merging import merge
 from cinnabar.extraction.filling.overlay.facts import REFUSED, Facts, demanded_refusals, facts_of

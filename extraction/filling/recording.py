@@ -8,8 +8,9 @@ from dataclasses import replace
 from cinnabar.engine.evidence.words_behind import row_region, words_behind
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.extraction.documents.content.document import Document, Evidence
-from cinnabar.extraction.filling.evidence.doubts import ambiguities, notes_of
+from cinnabar.extraction.filling.evidence.ambiguity import ambiguities
 from cinnabar.extraction.filling.evidence.evidence import chance_of_reading, evidence_of, page_of
+from cinnabar.extraction.filling.evidence.list_notes import notes_of
 from cinnabar.extraction.filling.overlay.facts import NO_FACTS, REFUSED, Facts
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL, is_several
 from cinnabar.extraction.filling.passages import locale_of

@@ -11,7 +11,7 @@ from cinnabar.engine.readings.locale import Locale
 from cinnabar.engine.request import Leaf
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.documents.content.document import Document, Evidence, Fact, Part, Span, Words
-from cinnabar.extraction.filling.evidence.doubts import ambiguities
+from cinnabar.extraction.filling.evidence.ambiguity import ambiguities
 from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas.compiling.compile import compile_schema
 from cinnabar.schemas.facts import LANGUAGE

@@ -1,31 +1,19 @@
-"""What of a record is doubtful: lists of another length than told, ambiguous words, dropped signs, and emptiness."""
+"""What a document says of the length of each list of its record, in words, and what becomes of incomplete lists."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cinnabar.engine.models.reader.confidence_features import list_names
-from cinnabar.engine.readings.digits import ascii_digits
-from cinnabar.engine.readings.locale import Locale
-from cinnabar.engine.readings.readings import json_readings
-from cinnabar.engine.request import Filled, Leaf
+from cinnabar.engine.request import Filled
 from cinnabar.engine.tables.list_length import ListLength, length_of, printed_around
 from cinnabar.extraction.documents.content.document import Document, Evidence, Span
 from cinnabar.extraction.filling.evidence.evidence import page_of
-from cinnabar.extraction.plan.run_options import OnEmpty, OnListIncomplete
-from cinnabar.extraction.store.records import (
-    AMBIGUOUS_DATE,
-    EMPTY,
-    EMPTY_RECORD,
-    LIST_INCOMPLETE,
-    ListNote,
-    Outcome,
-    Record,
-)
+from cinnabar.extraction.plan.run_options import OnListIncomplete
+from cinnabar.extraction.store.records import LIST_INCOMPLETE, ListNote, Outcome
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.form.record_walk import RecordLeaf, walk_lists, walk_record
+from cinnabar.schemas.form.record_walk import walk_lists
 from cinnabar.wording import with_noun
 
 # A changed one changes values: raise the part `merging` (engine/version.py).
@@ -107,65 +95,3 @@ def settle_incomplete_list(outcome: Outcome, on_list_incomplete: OnListIncomplet
     wrong = {pointer: note.sentence for pointer, note in record.lengths.items() if note.disagrees}
     detail = "; ".join(f"{pointer or '/'}: {sentence}" for pointer, sentence in wrong.items())
     return replace(outcome, status="quarantined", code=LIST_INCOMPLETE, detail=detail[:2000], pointers=tuple(wrong))
-
-
-#: The flag of such an amount.
-AMBIGUOUS_NUMBER = "ambiguous_number"
-# Words that may mean two values: "03/04", "1.234".
-_MAYBE = re.compile(r"\d\s?[./\s-]\s?\d{1,2}(?!\d)|\d[.,]\d{3}(?!\d)")
-
-
-def ambiguities(form: Form, leaf: Leaf, evidence: Evidence | None, locale: Locale) -> tuple[str, ...]:
-    """Returns the flags of a leaf whose words mean other values in another locale that is possible."""
-    words = "" if evidence is None else ascii_digits(evidence.text)
-    if not 0 <= leaf.slot < len(form.slots) or not _MAYBE.search(words):
-        return ()
-    slot, value = form.slots[leaf.slot], (leaf.text or "").encode()
-    if slot.day_first is not None:
-        locale = replace(locale, day_first=slot.day_first)
-
-    flags = []
-    for convention, flag in (("day_first", AMBIGUOUS_DATE), ("decimal_comma", AMBIGUOUS_NUMBER)):
-        if getattr(locale, convention) is None:
-            known = (replace(locale, **{convention: way}) for way in (True, False))
-            read = [next(filter(slot.accepts, json_readings(words, one)), None) for one in known]
-            flags += [flag] if value in read and read[0] != read[1] else []
-    return tuple(flags)
-
-
-_DETAIL = "no value was found; `cinnabar quarantine release` writes this record, --on empty=write all such records"
-# Values that the document does not state.
-_UNSTATED = frozenset(("default", "fact"))
-_NOTHING = frozenset((None, "null", '""'))
-
-
-def is_empty(record: Record, form: Form) -> bool:
-    """Returns whether no value of a record comes from its document's text or from a person.
-
-    Constants, defaults and facts say nothing of the text. A record whose places a person all accepted is not empty.
-    """
-    constant = {
-        one.pointer
-        for one in walk_record(form, record.value)
-        if isinstance(one, RecordLeaf) and len(one.slot.options) == 1 and not one.slot.nullable
-    }
-    asked = [leaf for leaf in record.leaves if leaf.pointer not in constant and leaf.origin not in _UNSTATED]
-    if any(leaf.value not in _NOTHING for leaf in asked) or (not asked and constant and not record.lists):
-        return False
-    settled = [leaf.origin == "human" for leaf in asked] + [sure == 1.0 for sure in record.lists.values()]
-    return not settled or not all(settled)
-
-
-def mark_empty(record: Record, form: Form) -> Record:
-    """Returns the record with the flag `empty` if it is, and without it if it is not."""
-    flags = {*record.flags} - {EMPTY} | ({EMPTY} if is_empty(record, form) else set())
-    return replace(record, flags=tuple(sorted(flags)))
-
-
-def settle_empty_record(outcome: Outcome, on_empty: OnEmpty) -> Outcome:
-    """Returns the outcome of a record that would be written, if it is empty as `on_empty` says."""
-    if outcome.record is None or EMPTY not in outcome.record.flags or on_empty == "write":
-        return outcome
-    if on_empty == "skip":
-        return Outcome(outcome.path, "skipped", EMPTY_RECORD, _DETAIL, outcome.digest, schema=outcome.schema)
-    return replace(outcome, status="quarantined", code=EMPTY_RECORD, detail=_DETAIL)
