@@ -137,14 +137,8 @@ class Unpacker(Closing):
     def _ask(self, request: dict[str, Any], most: int) -> bytes:
         if self._process is None:
             self._process = WorkerProcess(self._command, self._passwords, UNPACKING_SECONDS, "unpacking")
-        process = self._process
         try:
-            process.send(orjson.dumps(request) + b"\n")
-            deadline = process.deadline()
-            size = int.from_bytes(process.receive(8, deadline), "little")
-            if size > most:
-                raise WorkerDied(f"an answer of {size} bytes")
-            return process.receive(size, deadline)
+            return self._process.ask_bytes(orjson.dumps(request), most)
         except WorkerTimedOut as error:
             self._end()
             raise DocumentError("timeout", f"not unpacked within {UNPACKING_SECONDS:g} s") from error

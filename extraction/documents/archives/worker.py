@@ -2,9 +2,8 @@
 
     python -P -m cinnabar.extraction.documents.archives.worker
 
-The first line of standard input holds the passwords. Each further line is a request: `{"open": PATH}` with the path in
-hex lists the files, `{"read": NUMBER}` gives the bytes of one of them. An answer has its length before it, 8 bytes
-little-endian.
+The first line of standard input holds the passwords. Of the requests behind it, `{"open": PATH}` with the path in hex
+lists the files, and `{"read": NUMBER}` gives the bytes of one of them.
 """
 
 from __future__ import annotations
@@ -58,17 +57,16 @@ def answer_requests() -> None:
     passwords = orjson.loads(pipes.requests.readline())
     pipes.send(MAGIC)
     held: list[Member] = []
-    for line in pipes.requests:
-        asked = orjson.loads(line)
+    for request in pipes.asked():
+        asked = orjson.loads(request)
         allow_processor_time(UNPACKING_SECONDS)
         if "open" in asked:
             # The memory of the last archive is free before the next one is unpacked.
             held = []
             listing, held = list_archive(os.fsdecode(bytes.fromhex(asked["open"])), passwords)
-            answer = orjson.dumps(listing)
+            pipes.answer(orjson.dumps(listing))
         else:
-            answer = held[asked["read"]].data
-        pipes.send(len(answer).to_bytes(8, "little"), answer)
+            pipes.answer(held[asked["read"]].data)
 
 
 if __name__ == "__main__":

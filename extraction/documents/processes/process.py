@@ -95,17 +95,17 @@ class WorkerProcess:
         except EOFError:
             raise WorkerDied(self._fate()) from None
 
-    def ask_json(self, text: bytes, most: int) -> Any:
-        """Returns the JSON value, of at most so many bytes, that it answers to a text; both go behind their lengths.
+    def ask_bytes(self, data: bytes, most: int) -> bytes:
+        """Returns the answer, of at most so many bytes; both go behind their lengths of 8 bytes, little-endian.
 
         Raises WorkerDied or WorkerTimedOut; it cannot be used afterwards.
         """
-        self.send(len(text).to_bytes(8, "little"), text)
+        self.send(len(data).to_bytes(8, "little"), data)
         deadline = self.deadline()
         size = int.from_bytes(self.receive(8, deadline), "little")
         if size > most:
-            raise WorkerDied("a malformed answer")
-        return orjson.loads(self.receive(size, deadline))
+            raise WorkerDied(f"an answer of {size} bytes")
+        return self.receive(size, deadline)
 
     def _fate(self) -> str:
         try:
@@ -185,14 +185,14 @@ class WorkerPool(Generic[W]):
         return worker
 
     def ask_json(self, make: Callable[[], W], text: bytes, most: int) -> Any:
-        """Returns the answer of a warm process, or of a new one (`WorkerProcess.ask_json`); the caller's thread waits.
+        """Returns the JSON value that a warm process or a new one answers to a text; the caller's thread waits.
 
         Raises WorkerDied or WorkerTimedOut after that process has been ended, and the errors of `start`.
         """
         worker = self.take()
         try:
             worker = worker or self.start(make)
-            return worker.ask_json(text, most)
+            return orjson.loads(worker.ask_bytes(text, most))
         except (WorkerDied, WorkerTimedOut):
             if worker is not None:
                 self.end(worker)

@@ -10,7 +10,7 @@ import select
 import signal
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -34,6 +34,17 @@ class ParentPipes:
     def send(self, *pieces: bytes) -> None:
         """Writes these pieces to the parent, one after the other."""
         write_whole(self.answers, *pieces)
+
+    def asked(self) -> Iterator[bytes]:
+        """Yields the requests of `WorkerProcess.ask_bytes` until standard input ends; `answer` follows each."""
+        while len(head := self.requests.read(8)) == 8:
+            size = int.from_bytes(head, "little")
+            if len(data := self.requests.read(size)) == size:
+                yield data
+
+    def answer(self, data: bytes) -> None:
+        """Answers such a request."""
+        self.send(len(data).to_bytes(8, "little"), data)
 
 
 def write_whole(descriptor: int, *pieces: bytes) -> None:
@@ -77,18 +88,16 @@ def parent_pipes() -> ParentPipes:
 
 
 def answer_json_requests(answer: Callable[[bytes], Any], seconds: float, memory: int) -> None:
-    """Answers texts with JSON values, both behind their lengths of 8 bytes, little-endian, until standard input ends.
+    """Answers texts with JSON values until standard input ends.
 
     seconds: of processor time, for each request. memory: bytes of address space.
     """
     pipes = parent_pipes()
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     pipes.send(MAGIC)
-    while len(head := pipes.requests.read(8)) == 8:
-        text = pipes.requests.read(int.from_bytes(head, "little"))
+    for text in pipes.asked():
         allow_processor_time(seconds)
-        told = orjson.dumps(answer(text), default=str)
-        pipes.send(len(told).to_bytes(8, "little"), told)
+        pipes.answer(orjson.dumps(answer(text), default=str))
 
 
 def limit(memory: int) -> None:

@@ -20,7 +20,6 @@ from cinnabar.extraction.filling.model_sources import ModelByName, ModelSource, 
 from cinnabar.extraction.filling.time_estimate import usable_cores
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batch.retries import WHOLE_ATTEMPTS, join_alone, lose_document
-from cinnabar.extraction.run.engines.worker import LENGTH, frame
 
 if TYPE_CHECKING:
     from cinnabar.extraction.filling.pipeline import Batch, OpenedInput
@@ -47,10 +46,8 @@ class _Engine(WorkerProcess):
 
     def fill(self, read: Sequence[OpenedInput]) -> Batch:
         """Returns the outcomes of a batch. Raises WorkerDied, or the error that ended the batch."""
-        self.send(frame([(one.path, one.digest, one.found, one.known) for one in read]))
-        deadline = self.deadline()
-        (size,) = LENGTH.unpack(self.receive(LENGTH.size, deadline))
-        answer: Any = pickle.loads(self.receive(size, deadline))
+        asked = pickle.dumps([(one.path, one.digest, one.found, one.known) for one in read], pickle.HIGHEST_PROTOCOL)
+        answer: Any = pickle.loads(self.ask_bytes(asked, sys.maxsize))
         if isinstance(answer, Exception):
             raise answer
         return answer  # type: ignore[no-any-return]
@@ -64,7 +61,8 @@ class EnginePool(Closing):
 
     def __init__(self, count: int, assignment: Assignment) -> None:
         self._pool = WorkerPool[_Engine](count, "engine")
-        self._first = frame((list(sys.path), pickle.dumps(assignment), assignment.shared_name))
+        first = pickle.dumps((list(sys.path), pickle.dumps(assignment), assignment.shared_name))
+        self._first = len(first).to_bytes(8, "little") + first
         # A class of the user is the user's own program and may ask the environment; a JSON Schema asks nothing.
         classes = any(part.source.model is not None for part in assignment.parts)
         self._more = {name: value for name, value in os.environ.items() if classes and name not in _SECRETS}
