@@ -42,6 +42,7 @@ from cinnabar.extraction.store.manifest import Manifest, StoredFile
 from cinnabar.extraction.store.packets import PACKETS, packets_of, stored_packet
 from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.reading import connect, named, spellings
+from cinnabar.extraction.store.rows import StoredRows
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas.cache_files import cache_folder
 
@@ -101,9 +102,9 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
         return _found(out, find_documents(out, document), manifests.read_live(out))[0]
     with Store.open(out) as store:
         commit_waiting(store)
-        forgotten, concerned = _found(store.out, find_documents(store.out, document), store.commits())
+        forgotten, concerned = _found(store.out, find_documents(store.out, document, store.rows), store.commits())
         with failures(f"{out}: could not forget {document}"):
-            _remove_caches(store.out, forgotten)
+            _remove_caches(store, forgotten)
             # The document is findable until its last batch is gone, so what only it could lead to goes first.
             store.remove_replaced()
             for entry in concerned:
@@ -114,16 +115,16 @@ def forget(out: Path, document: str, *, dry_run: bool = False) -> Forgotten:
     return forgotten
 
 
-def find_documents(out: Path, document: str) -> DocumentNames:
+def find_documents(out: Path, document: str, rows: StoredRows | None = None) -> DocumentNames:
     """Returns the document, or those in the archive or mailbox, that this path, end of a path or digest names.
 
-    Raises UsageError if no document or several documents match.
+    `rows` are those of a folder that the caller has open. Raises UsageError if no document or several documents match.
     """
-    with connect(out, views=("outcomes", "runs")) as connection:
+    with connect(out, views=("outcomes", "runs"), rows=rows) as connection:
 
         def texts(sql: str, value: Any) -> tuple[str, ...]:
-            rows = connection.execute(f"SELECT DISTINCT {sql} ORDER BY 1", [value]).fetchall()
-            return tuple(row[0] for row in rows if row[0])
+            answer = connection.execute(f"SELECT DISTINCT {sql} ORDER BY 1", [value]).fetchall()
+            return tuple(row[0] for row in answer if row[0])
 
         spelled = spellings(connection, out, document)
         inner, digests, several = _within(texts, spelled), list[str](), list[str]()
@@ -135,7 +136,7 @@ def find_documents(out: Path, document: str) -> DocumentNames:
         paths += [path for holder, inside in inner.items() for path in (holder, *inside)]
         if not paths and not digests:
             if (own := own_path(document)) != document:
-                return find_documents(out, own)
+                return find_documents(out, own, rows)
             raise UsageError(f"{document}: no document of this path or digest in {out}; `outcomes` lists all documents")
         found = digests or texts("document FROM outcomes WHERE list_contains(?, path)", paths)
         if len(several) > 1 and (several is not paths or len(found) != 1):
@@ -286,7 +287,8 @@ def _may_hold(path: Path, one: DocumentNames) -> bool:
         return True
 
 
-def _remove_caches(out: Path, forgotten: Forgotten) -> None:
+def _remove_caches(store: Store, forgotten: Forgotten) -> None:
+    out = store.out
     if (cache := cache_folder()) is not None:
         # Copies of published results and of questions, which earlier versions kept there.
         for name in ("published", "questions"):
@@ -301,12 +303,10 @@ def _remove_caches(out: Path, forgotten: Forgotten) -> None:
     for digest in read_from:
         if (out / PAGES / digest).is_dir():
             shutil.rmtree(out / PAGES / digest)
-    with connect(out, views=("outcomes",)) as connection:
-        for packet in filter(None, (stored_packet(out, one) for one in read_from)):
-            others = sorted({*packet.digests()} - {*forgotten.digests})
-            sql = "SELECT 1 FROM outcomes WHERE list_contains(?, document) LIMIT 1"
-            if connection.execute(sql, [others]).fetchone() is None:
-                (out / PACKETS / f"{packet.digest}.json").unlink()
+    for packet in filter(None, (stored_packet(out, one) for one in read_from)):
+        others = sorted({*packet.digests()} - {*forgotten.digests})
+        if not any(store.ask("SELECT true FROM {outcomes} WHERE list_contains(?, document) LIMIT 1", [others])):
+            (out / PACKETS / f"{packet.digest}.json").unlink()
     for name in forgotten.aside:
         shutil.rmtree(out / name) if (out / name).is_dir() else (out / name).unlink()
     remove_reports(out, forgotten.reports)

@@ -46,7 +46,7 @@ def renamed_outcomes(
     renamed = [one for one in found if one.schema_fingerprint in renames]
     for start in range(0, len(renamed), _FETCH):
         some = renamed[start : start + _FETCH]
-        stored, made = load_records(store.out, some), list[Outcome]()
+        stored, made = load_records(store.out, some, store.rows), list[Outcome]()
         for one in some:
             record = renamed_record(stored[one.document], renames[one.schema_fingerprint])
             with suppress(NotAccepted):
@@ -69,7 +69,8 @@ def bring_along(store: Store, assignment: Assignment, progress: ProgressListener
     if not any(one.only_renames for one in since.values()):
         return
     there = {document for document, *_ in store.ask(_WRITTEN, [source.fingerprint])}
-    found = [one for one in select(store.out, source.name, Selection()) if one.document not in there]
+    every = select(store.out, source.name, Selection(), store.rows)
+    found = [one for one in every if one.document not in there]
     left = renamed_outcomes(store, found, since, assignment)
     if (first := next(left, None)) is None:
         return

@@ -23,6 +23,7 @@ from cinnabar.extraction.store.path_safety import own_name
 from cinnabar.extraction.store.queries import single_query
 from cinnabar.extraction.store.reading import connect, spelling
 from cinnabar.extraction.store.records import EMPTY_RECORD, LeafRow, Record
+from cinnabar.extraction.store.rows import StoredRows
 from cinnabar.extraction.store.snapshot import view_of
 from cinnabar.extraction.store.store import ROUTING
 from cinnabar.extraction.store.tables import LENGTH, LIST, OTHER, THOUGHTS, evidence_in, list_notes
@@ -89,6 +90,7 @@ _LATEST = (
     "SELECT r.* FROM records AS r WHERE schema_name = ? AND latest"
     " QUALIFY row_number() OVER (PARTITION BY document ORDER BY run_id DESC) = 1"
 )
+_CHOSEN_BY = ("records", "_fields", "outcomes", "runs", "documents")
 # All paths at which a document was read, and the newest document of each path.
 _PATHS = (
     "read AS (FROM outcomes WHERE document IS NOT NULL),"
@@ -97,10 +99,11 @@ _PATHS = (
 )
 
 
-def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
+def select(out: Path, name: str, chosen: Selection, rows: StoredRows | None = None) -> list[LatestRecord]:
     """Returns the chosen latest records, one for each document under any version of this schema, by path.
 
-    Raises UsageError if the folder holds no results or the SQL is wrong.
+    `rows` are those of a folder that the caller has open. Raises UsageError if the folder holds no results or the SQL
+    is wrong.
     """
     if out.is_dir() and name not in names(out):
         return []
@@ -119,7 +122,9 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             " AND (f.confidence < ? OR f.row_confidence < ?))"
         )
         values += [chosen.below, chosen.below]
-    with connect(out, f"--where {chosen.where}" if chosen.where else "") as connection:
+    # The SQL of a user is about the view of a schema, and reads no other file of the folder.
+    asked = "" if chosen.where is None else f"--where {chosen.where}"
+    with connect(out, asked, views=None if asked else _CHOSEN_BY, rows=None if asked else rows) as connection:
         if chosen.source is not None:
             sql, more = _of_source(connection, chosen.source, out)
             wanted.append(sql)
@@ -137,9 +142,10 @@ def select(out: Path, name: str, chosen: Selection) -> list[LatestRecord]:
             " LEFT JOIN (SELECT document, characters, size FROM documents) USING (document)"
             f" WHERE {' AND '.join(wanted)} ORDER BY r.path, r.run_id DESC"
         )
-        rows = connection.execute(single_query(connection, sql), [name, *values]).fetchall()
+        found = connection.execute(single_query(connection, sql), [name, *values]).fetchall()
     return [
-        LatestRecord(document, (path, *(p for p in paths if p != path)), *rest) for document, path, paths, *rest in rows
+        LatestRecord(document, (path, *(p for p in paths if p != path)), *rest)
+        for document, path, paths, *rest in found
     ]
 
 
@@ -193,14 +199,16 @@ def _predicate(connection: duckdb.DuckDBPyConnection, out: Path, name: str, wher
     return source
 
 
-def load_records(out: Path, latest: Sequence[LatestRecord]) -> dict[str, Record]:
-    """Returns the records of these documents, by digest."""
+def load_records(
+    out: Path, latest: Sequence[LatestRecord], rows: StoredRows | None = None
+) -> dict[str, Record]:
+    """Returns the records of these documents, by digest. `rows` are those of a folder that the caller has open."""
     wanted = [[one.document, one.run_id] for one in latest]
     if not wanted:
         return {}
     these = "(document, run_id) IN (SELECT (unnest(?::VARCHAR[]), unnest(?::VARCHAR[])))"
     keys = [[document for document, _ in wanted], [run_id for _, run_id in wanted]]
-    with connect(out, views=("_fields", "records")) as connection:
+    with connect(out, views=("_fields", "records"), rows=rows) as connection:
         leaves: dict[str, list[dict[str, Any]]] = defaultdict(list)
         cursor = connection.execute(f"SELECT * FROM _fields WHERE {these}", keys)
         columns = [column[0] for column in cursor.description or ()]

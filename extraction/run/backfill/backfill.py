@@ -29,7 +29,7 @@ from cinnabar.extraction.run.batches import Batches
 from cinnabar.extraction.run.commits import Commits, open_output
 from cinnabar.extraction.run.renamed_records import renamed_outcomes
 from cinnabar.extraction.store.records import Record
-from cinnabar.extraction.store.store import PASSWORD_COUNT
+from cinnabar.extraction.store.store import PASSWORD_COUNT, Store
 from cinnabar.extraction.store.stored_records import (
     LatestRecord,
     RoutingChoice,
@@ -92,7 +92,7 @@ def begin_backfill(
         settled = chain(outstanding.done, outstanding.lost, (replace(one, engine="") for one in along))
         commits = Commits(assignment, progress, store, [*outstanding.chosen], fingerprint, about, settled)
         batches = stack.enter_context(Batches(outstanding.inputs, assignment, parsers, store.out))
-        records = StoredRecords(store.out, outstanding.chosen, since, chosen.below or 0.0)
+        records = StoredRecords(store, outstanding.chosen, since, chosen.below or 0.0)
         run = BatchedRun(assignment, commits, batches, known=records.known)
         return Backfill(run.closing(stack), records, outstanding, elsewhere)
 
@@ -216,9 +216,9 @@ class StoredRecords:
     """
 
     def __init__(
-        self, out: Path, latest: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
+        self, store: Store, latest: Mapping[str, LatestRecord], changes: Mapping[str, Changes], below: float
     ) -> None:
-        self._out, self._found, self.changes, self.below = out, latest, changes, below
+        self._store, self._found, self.changes, self.below = store, latest, changes, below
         self._fetched: dict[str, Record] = {}
 
     def known(self, items: Sequence[Input], coming: Sequence[Sequence[Input]] = ()) -> list[Known]:
@@ -226,7 +226,8 @@ class StoredRecords:
         wanted = [self._found[item.path] for item in items]
         if any(one.document not in self._fetched for one in wanted if one.schema_fingerprint):
             following = (self._found[item.path] for item in islice(chain.from_iterable(coming), _FETCH))
-            self._fetched = load_records(self._out, [one for one in chain(wanted, following) if one.schema_fingerprint])
+            recorded = [one for one in chain(wanted, following) if one.schema_fingerprint]
+            self._fetched = load_records(self._store.out, recorded, self._store.rows)
         return [self._known(one) for one in wanted]
 
     def _known(self, one: LatestRecord) -> Known:
