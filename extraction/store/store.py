@@ -172,7 +172,7 @@ class Store(Closing):
 
     def commits(self) -> list[Manifest]:
         """Returns the commits that count, in order."""
-        return manifests.live(self._manifests.values())
+        return [*self._manifests.values()]
 
     def check_united(self, source: SchemaSource, compiled: CompiledSchema) -> None:
         """Raises NotUnited if another version's records and those of this schema do not fit one table.
@@ -309,9 +309,7 @@ class Store(Closing):
             # It may fail after the rename: only reading the folder again tells.
             self._failed = f"{type(error).__name__}: {error}"
             raise
-        self._manifests[entry.number] = entry
-        for number in entry.replaces:
-            self._manifests.pop(number, None)
+        self._manifests = {one.number: one for one in manifests.live([*self._manifests.values(), entry])}
         manifests.put_away(self.out, entry.replaces)
 
     def replace(self, make: Callable[[int], Manifest]) -> None:
