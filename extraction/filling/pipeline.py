@@ -249,11 +249,11 @@ def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _Long
             return tokens
         pieces = chunks_for(document, job.engine, job.context, form, tokens)
         facts, kept = facts_of(document, form), StoredRecord.of(item.known, form, lists=len(pieces) == 1)
-        given = gather(() if kept is None else kept.frozen.given, facts.given)
+        given = gather(() if kept is None else kept.given, facts.given)
         known = told(given)
         requests = [
             Request(f"{document.digest}:{c.start}", form, passage_of(document, c.start, c.end), *known)
-            for c in (pieces if kept is None or kept.asks else ())
+            for c in (pieces if kept is None or kept.asked else ())
         ]
     except DocumentError as error:
         return to_quarantine(item.path, document, error.code, error.detail)

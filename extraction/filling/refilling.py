@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.engine.request import Filled
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.filling.overlay.freezing import Frozen, freeze, join, left_of
+from cinnabar.extraction.filling.overlay.freezing import freeze, join, left_of
+from cinnabar.extraction.filling.overlay.given import Given
 from cinnabar.extraction.plan.outcomes import CHANGED, GONE
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.compiling.compile import CompiledSchema
@@ -56,14 +57,15 @@ def lost_outcome(path: str, digest: str, document: Document | DocumentError) -> 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A stored record under the changes of its schema, and what is frozen of it: no model is asked for that.
+    """A stored record under the changes of its schema, and what is given of it: no model is asked for that.
 
-    left: its value without the places that the schema has no more.
+    asked: the places to fill, pointers and templates. left: its value without the places that the schema has no more.
     """
 
     record: Record
     changes: Changes
-    frozen: Frozen
+    given: Sequence[Given]
+    asked: frozenset[str]
     left: Any
 
     @classmethod
@@ -71,13 +73,11 @@ class StoredRecord:
         """Returns what stays of a known record; None if there is none. `lists` as in `freeze`."""
         if known is None or known.record is None:
             return None
-        frozen = freeze(form, known.record, known.changes, known.below, lists)
-        return cls(known.record, known.changes, frozen, left_of(known.record.value, known.changes))
-
-    @property
-    def asks(self) -> bool:
-        """Returns True if there is anything to ask."""
-        return bool(self.changes.asked_places or self.frozen.asked)
+        record, changes = known.record, known.changes
+        frozen = freeze(form, record, changes, known.below, lists)
+        return cls(
+            record, changes, frozen.given, frozen.asked.union(changes.asked_places), left_of(record.value, changes)
+        )
 
     @property
     def unasked(self) -> Filled:
@@ -89,7 +89,7 @@ class StoredRecord:
 
         Raises NotAccepted if the schema does not allow the record.
         """
-        value, taken = join(self.left, filled.value, {*self.changes.asked_places, *self.frozen.asked})
+        value, taken = join(self.left, filled.value, self.asked)
         return replace(filled, value=compiled.arrange(value), leaves=within(filled.leaves, taken)), taken
 
     def record_of(

@@ -68,9 +68,32 @@ def test_a_list_that_may_lack_rows_is_asked_as_a_whole() -> None:
         assert freeze(form_of(SCHEMA), record, Changes(), 0.5).asked == asked
 
 
-def test_a_number_that_became_a_boolean_is_taken_from_the_new_record() -> None:
-    joined, taken = join({"paid": 1, "by": "card"}, {"paid": True}, {"/paid"})
-    assert joined["paid"] is True and joined["by"] == "card" and taken == {"/paid"}
+A, B, C = {"what": "a"}, {"what": "b", "tax": 1}, {"what": "c", "tax": 2}
+
+
+@pytest.mark.parametrize(
+    ("asked", "old", "new", "joined", "taken"),
+    [
+        ({"/paid"}, {"paid": 1, "by": "card"}, {"paid": True}, {"paid": True, "by": "card"}, {"/paid"}),
+        ({"/paid"}, {"paid": 1, "by": "card"}, {}, {"by": "card"}, {"/paid"}),
+        ({"/paid"}, {"by": "card"}, {}, {"by": "card"}, {"/paid"}),
+        ({"/lines/*/tax"}, {"lines": [A]}, {"lines": [B]}, {"lines": [A | {"tax": 1}]}, {"/lines/0/tax"}),
+        ({"/lines/*/tax"}, {"lines": [A]}, {"lines": [B, C]}, {"lines": [B, C]}, {"/lines"}),
+        ({"/lines/1/what"}, {"lines": [A, A]}, {"lines": [B, C]}, {"lines": [A, {"what": "c"}]}, {"/lines/1/what"}),
+        ({"/lines/*/tax"}, {"lines": []}, {"lines": [B]}, {"lines": []}, set()),
+        ({"/lines/*/tax"}, {"lines": [A]}, {"lines": None}, {"lines": [A]}, set()),
+        ({"/of/a~1b"}, {"of": None}, {"of": {"a/b": 1, "c": 2}}, {"of": {"a/b": 1, "c": 2}}, {"/of"}),
+        ({"/of/a~1b"}, {"of": {"c": 3}}, {"of": {"a/b": 1, "c": 2}}, {"of": {"c": 3, "a/b": 1}}, {"/of/a~1b"}),
+        ({"/of/c"}, {"of": {"d": 1}}, {"of": None}, {"of": {"d": 1}}, set()),
+        ({"", "/paid"}, {"paid": 1}, {"paid": 2, "by": "card"}, {"paid": 2, "by": "card"}, {""}),
+        (set(), {"paid": 1}, {"paid": 2}, {"paid": 1}, set()),
+    ],
+)
+def test_asked_parts_come_from_the_new_record_and_all_else_stays(
+    asked: set[str], old: Any, new: Any, joined: Any, taken: set[str]
+) -> None:
+    assert json.dumps(join(old, new, asked)[0]) == json.dumps(joined)  # True is no 1
+    assert join(old, new, asked)[1] == taken
 
 
 def test_an_unsure_value_of_an_open_property_stays_since_no_model_is_asked_for_it() -> None:
