@@ -1,4 +1,4 @@
-"""Chooses the chunks of a long document that a second reader reads, and what it is asked in each.
+"""Writes the requests for a document's chunks, and chooses those of a long one that a second reader reads.
 
 A place of the record is asked where the first reader found something of it, and nowhere else: what a chunk does not
 say another one may. Chunks in which nothing doubtful was found are not read.
@@ -6,10 +6,14 @@ say another one may. Chunks in which nothing doubtful was found are not read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from cinnabar.engine.request import Filled
+from cinnabar.engine.request import Filled, Request
 from cinnabar.extraction.documents.chunking import Chunk
+from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.overlay.given import Told
+from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas.form.form import Form, Node, ObjectNode, walk
 from cinnabar.schemas.pointers import above, escape
 
@@ -18,6 +22,17 @@ SHORT_CHUNK = 2_048
 #: A chunk, and the places that are not asked there (`Request.elsewhere`).
 AskedChunk = tuple[Chunk, frozenset[str]]
 NOTHING: frozenset[str] = frozenset()
+
+
+def requests_of(
+    document: Document, form: Form, asked: Iterable[AskedChunk], beside: Told, draft: str = ""
+) -> list[Request]:
+    """Returns a request for each of these chunks, which tells what is given beside them; `draft` as in `Passage`."""
+    passages = [(replace(passage_of(document, c.start, c.end), draft=draft), elsewhere) for c, elsewhere in asked]
+    return [
+        Request(f"{document.digest}:{passage.offset}", form, passage, *beside, elsewhere)
+        for passage, elsewhere in passages
+    ]
 
 
 def asked_chunks(

@@ -15,9 +15,9 @@ from cinnabar.engine.remote.serving import Served
 from cinnabar.engine.request import Request
 from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
+from cinnabar.extraction.filling.asked_chunks import NOTHING, requests_of
 from cinnabar.extraction.filling.overlay.facts import facts_of
 from cinnabar.extraction.filling.overlay.given import told
-from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
 
@@ -94,6 +94,5 @@ def estimate_cost(
 
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:
     found = chunks(document, limit, overlap_of(limit), tokens_of)
-    pieces = [c for c in found if document.text[c.start : c.end].strip()]
-    known = told(facts_of(document, form).given)
-    return [Request("", form, passage_of(document, c.start, c.end), *known) for c in pieces]
+    pieces = [(c, NOTHING) for c in found if document.text[c.start : c.end].strip()]
+    return requests_of(document, form, pieces, told(facts_of(document, form).given))

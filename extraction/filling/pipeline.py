@@ -13,6 +13,7 @@ from cinnabar.errors import DocumentError, NotAccepted
 from cinnabar.extraction.documents.chunking import Chunk, on_pages
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import problem_message
+from cinnabar.extraction.filling.asked_chunks import NOTHING, requests_of
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.judgement import apply_checks
 from cinnabar.extraction.filling.checks.validation import Validator
@@ -21,7 +22,7 @@ from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text
 from cinnabar.extraction.filling.merge.merging import merge
 from cinnabar.extraction.filling.overlay.facts import REFUSED, Facts, demanded_refusals, facts_of
 from cinnabar.extraction.filling.overlay.given import Given, gather, given_by, told
-from cinnabar.extraction.filling.passages import chunks_for, passage_of, tokens_of
+from cinnabar.extraction.filling.passages import chunks_for, tokens_of
 from cinnabar.extraction.filling.recording import ALONE, record_of
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
 from cinnabar.extraction.filling.stages import DOUBTED, LAST, READ, STORED, MergedRecord, go_through
@@ -250,11 +251,8 @@ def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _Long
         pieces = chunks_for(document, job.engine, job.context, form, tokens)
         facts, kept = facts_of(document, form), StoredRecord.of(item.known, form, lists=len(pieces) == 1)
         given = gather(() if kept is None else kept.given, facts.given)
-        known = told(given)
-        requests = [
-            Request(f"{document.digest}:{c.start}", form, passage_of(document, c.start, c.end), *known)
-            for c in (pieces if kept is None or kept.asked else ())
-        ]
+        asked = [(piece, NOTHING) for piece in pieces] if kept is None or kept.asked else []
+        requests = requests_of(document, form, asked, told(given))
     except DocumentError as error:
         return to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:

@@ -17,7 +17,7 @@ from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.engine.work_time import answer_within, progress_part
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks
+from cinnabar.extraction.filling.asked_chunks import NOTHING, SHORT_CHUNK, AskedChunk, asked_chunks, requests_of
 from cinnabar.extraction.filling.escalation import likely_right
 from cinnabar.extraction.filling.merge.list_evidence import (
     contradicted_lists,
@@ -31,7 +31,7 @@ from cinnabar.extraction.filling.merge.merging import merge, prefer_confident_re
 from cinnabar.extraction.filling.merge.weighing import weighed
 from cinnabar.extraction.filling.overlay.given import Given, Told, put, told
 from cinnabar.extraction.filling.overlay.sure_values import is_unsure, sure_values
-from cinnabar.extraction.filling.passages import chunks_for, passage_of
+from cinnabar.extraction.filling.passages import chunks_for
 from cinnabar.extraction.filling.stages import RAISED, MergedRecord, go_through
 from cinnabar.extraction.plan.run_options import ESCALATE_BELOW
 from cinnabar.schemas.form.form import Form
@@ -276,17 +276,8 @@ class _Raised:
 
     @property
     def requests(self) -> list[Request]:
-        document, draft = self.lower.document, self.lower.filled.record
-        return [
-            Request(
-                f"{document.digest}:{c.start}",
-                self.form,
-                replace(passage_of(document, c.start, c.end), draft=draft),
-                *self.beside,
-                elsewhere,
-            )
-            for c, elsewhere in self.asked
-        ]
+        lower = self.lower
+        return requests_of(lower.document, self.form, self.asked, self.beside, draft=lower.filled.record)
 
     def merge(self, results: Sequence[Result]) -> Result:
         """Returns the record of the answers; sure values keep the cheap model's evidence and confidence."""
