@@ -323,7 +323,7 @@ def _record_of(plan: _DocumentPlan, filled: Filled, job: Job) -> tuple[Record, C
         filled, taken = kept.join(job.compiled, filled)
     filled = go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
     record = record_of(plan.document, filled, form, plan.facts)
-    return (record, ()) if kept is None else kept.record_of(record, taken, {*plan.document.flags, REFUSED, ALONE})
+    return (record, ()) if kept is None else kept.add_stored(record, taken, {*plan.document.flags, REFUSED, ALONE})
 
 
 def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = None) -> Outcome | None:

@@ -92,7 +92,7 @@ class StoredRecord:
         value, taken = join(self.left, filled.value, self.asked)
         return replace(filled, value=compiled.arrange(value), leaves=within(filled.leaves, taken)), taken
 
-    def record_of(
+    def add_stored(
         self, fresh: Record, taken: Collection[str], flags: Collection[str]
     ) -> tuple[Record, Collection[str]]:
         """Returns a joined record with what is stored of all but the places that are `taken`, and the leaves of these.
