@@ -86,7 +86,6 @@ class PackedTokens:
 
     tokens, positions, places: [N] int64. The rows are in groups, for `PagedAttention`: each token is in one of them,
     and `order` ([N] int64) is where it stands in the queries of all groups. Or they are `rows`, for `TiledAttention`.
-    sizes: tokens of each row in groups, on the host, in their order.
     """
 
     tokens: torch.Tensor
@@ -95,7 +94,6 @@ class PackedTokens:
     order: torch.Tensor | None = None
     groups: tuple[RowGroup, ...] = ()
     rows: PagedRows | None = None
-    sizes: tuple[int, ...] = ()
 
 
 class PagedAttention:

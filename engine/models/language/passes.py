@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from cinnabar.engine.models.backend import backend_of
 from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.attention import (
     NONE_OPEN,
@@ -76,22 +77,25 @@ class Piece:
 class Passes:
     """Runs packed passes of a decoder over a cache.
 
-    tiled: whether rows are in tiles and passes of open blocks of few shapes, as on devices other than a CPU; attend:
-    the attention over tiles, None for the kernel of the device. captured: whether passes on CUDA are captured.
-    `captures` counts the passes that were, `replays` how often one ran, `decoding` the passes of open blocks.
+    attend: the attention over tiles, with which passes of open blocks are of few shapes; without it the kernel of a
+    device that has one. captured: whether passes on CUDA are captured. `captures` counts the passes that were,
+    `replays` how often one ran, `decoding` the passes of open blocks.
     """
 
     def __init__(
         self,
         decoder: Decoder,
         cache: PagedCache,
-        tiled: bool | None = None,
         captured: bool = True,
         attend: PagedKernel | None = None,
     ) -> None:
         self._decoder, self._cache = decoder, cache
         device = decoder.device
-        self._tiled = device.type != "cpu" if tiled is None else tiled
+        if attend is None and device.type != "cpu" and backend_of(device) == "triton":
+            # Cold start: Triton takes 0.2 s, and a CPU runs without it.
+            from cinnabar.kernels.paged_attention_triton import paged_attention_triton
+
+            attend = paged_attention_triton
         self._attend = attend
         self._captured = captured and device.type == "cuda"
         traits = decoder.traits
@@ -106,7 +110,7 @@ class Passes:
     def __call__(self, pieces: Sequence[Piece]) -> torch.Tensor:
         """Returns [P, D]: the hidden states of all wanted positions, in the order of the pieces."""
         self._cache.prepare()
-        if not self._tiled:
+        if self._attend is None:
             return self._run_together(pieces)
         usual = self._open_blocks(pieces)
         made = [
@@ -141,13 +145,10 @@ class Passes:
 
     def _run_together(self, pieces: Sequence[Piece]) -> torch.Tensor:
         shape, numbers = packed_numbers(pieces, self._cache)
-        sizes = tuple(len(piece.tokens) for piece in pieces)
-        return self.run(*unpack_numbers(torch.from_numpy(numbers).to(self._decoder.device), shape, sizes))
+        return self.run(*unpack_numbers(torch.from_numpy(numbers).to(self._decoder.device), shape))
 
     def _read_tiles(self, pieces: Sequence[Piece], usual: bool) -> torch.Tensor:
         """Reads pieces of prompts, or with `usual` those of open blocks, in a shape that is met again."""
-        if not self._tiled:
-            return self._run_together(pieces)
         shape, numbers = tiled_numbers(pieces, self._cache, self._tile, self._usual if usual else None)
         wanted = sum(len(piece.wanted) for piece in pieces)
         self.decoding += usual
@@ -157,32 +158,17 @@ class Passes:
             self._met[shape] = None
             while len(self._met) > 4 * CAPTURED:
                 self._met.popitem(last=False)
-        try:
-            return self._run(torch.from_numpy(numbers).to(self._decoder.device, non_blocking=True), shape)[:wanted]
-        except torch.OutOfMemoryError:
-            raise
-        except Exception as error:
-            self._tiled = self._captured = False
-            _log.warning("attention over tiles failed, so attention copies the pages of each row: %s", error)
-            return self._run_together(pieces)
+        return self._run(torch.from_numpy(numbers).to(self._decoder.device, non_blocking=True), shape)[:wanted]
 
     def _run(self, numbers: torch.Tensor, shape: TiledShape) -> torch.Tensor:
         return self.run(*unpacked_tiles(numbers, shape))
 
     def run(self, packed: PackedTokens, picked: torch.Tensor) -> torch.Tensor:
         """Returns the hidden states [P, D] of the `picked` tokens ([P] int64) of a packed pass."""
-        if packed.rows is not None:
-            return self._read(packed, picked, TiledAttention(self._decoder.traits, self._cache, packed, self._kernel()))
+        if self._attend is not None:
+            return self._read(packed, picked, TiledAttention(self._decoder.traits, self._cache, packed, self._attend))
         dtype = self._decoder.model.norm.weight.dtype
         return self._read(packed, picked, PagedAttention(self._decoder.traits, self._cache, packed, dtype))
-
-    def _kernel(self) -> PagedKernel:
-        if self._attend is None:
-            # Cold start: Triton takes 0.2 s, and a CPU runs without it.
-            from cinnabar.kernels.paged_attention_triton import paged_attention_triton
-
-            self._attend = paged_attention_triton
-        return self._attend
 
     def _read(self, packed: PackedTokens, picked: torch.Tensor, attend: Attend) -> torch.Tensor:
         hidden: torch.Tensor = self._decoder(packed.tokens[None], packed.positions[None], attend)
@@ -291,7 +277,7 @@ def packed_numbers(pieces: Sequence[Piece], cache: PagedCache) -> tuple[Shape, I
     return (len(order), len(picked), tuple(shapes)), np.concatenate(parts)
 
 
-def unpack_numbers(numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...]) -> tuple[PackedTokens, torch.Tensor]:
+def unpack_numbers(numbers: torch.Tensor, shape: Shape) -> tuple[PackedTokens, torch.Tensor]:
     """Returns the packed tokens, and the numbers [P] of those whose hidden states are wanted, as views."""
     many, picks, shapes = shape
     tokens, positions, places, order = numbers[: 4 * many].view(4, many)
@@ -304,7 +290,7 @@ def unpack_numbers(numbers: torch.Tensor, shape: Shape, sizes: tuple[int, ...]) 
         queries, tables, lengths, opened = torch.split(numbers[at : at + sum(cuts)], cuts)
         groups.append(RowGroup(queries.view(rows, length), tables.view(rows, pages), lengths, opened))
         at += sum(cuts)
-    return PackedTokens(tokens, positions, places, order, tuple(groups), sizes=sizes), picked
+    return PackedTokens(tokens, positions, places, order, tuple(groups)), picked
 
 
 def tiled_numbers(

@@ -229,7 +229,7 @@ def attended(cuts: Sequence[int], beside: int = 0, alone: int = 70) -> torch.Ten
         pieces = [piece for piece in pieces if len(piece.tokens)]
         cache.prepare()
         shape, numbers = packed_numbers(pieces, cache)
-        packed, _ = unpack_numbers(torch.from_numpy(numbers), shape, ())
+        packed, _ = unpack_numbers(torch.from_numpy(numbers), shape)
         asked, keys, values = (torch.cat([x[:, :, one.begin : one.end] for one in pieces], 2) for x in (q, k, v))
         found = PagedAttention(traits, cache, packed, torch.float32)(asked, keys, values, 0)
         made.append(found[0, :, : end - begin])

@@ -106,7 +106,7 @@ def test_passes_of_fixed_shapes_give_the_same_records(kind: str) -> None:
     denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, page=PAGE)
     context = denoiser._context
     assert isinstance(context, PagedContext)
-    context.passes = Passes(denoiser.decoder, context.cache, tiled=True, attend=paged_attention)
+    context.passes = Passes(denoiser.decoder, context.cache, attend=paged_attention)
     for one, result in zip(asked, denoiser.decode([made(*one) for one in asked]), strict=True):
         same(result, tried(kind, *one))
 

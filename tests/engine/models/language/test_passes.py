@@ -61,7 +61,7 @@ def cache_of(model: Decoder) -> PagedCache:
 
 
 def tiled(model: Decoder, cache: PagedCache) -> Passes:
-    return Passes(model, cache, tiled=True, attend=paged_attention)
+    return Passes(model, cache, attend=paged_attention)
 
 
 def numbers_of(model: Decoder, cache: PagedCache, pieces: list[Piece]) -> Any:
@@ -79,7 +79,7 @@ def test_a_pass_of_fixed_shape_says_what_the_plain_one_says_without_waiting(kind
     shape, numbers = numbers_of(model, cache, pieces)
     torch.testing.assert_close(tiled(model, cache)(pieces), expected, atol=2e-5, rtol=1e-4)
     # The kernel waits for nothing; its definition does, so that another attention stands in for it here.
-    passes = Passes(model, cache, tiled=True, attend=lambda q, *_: q)
+    passes = Passes(model, cache, attend=lambda q, *_: q)
     with NoWaiting():
         made = passes.run(*unpacked_tiles(torch.from_numpy(numbers), shape))
     assert len(made) >= len(expected)
@@ -148,25 +148,6 @@ def test_a_pass_on_a_cpu_has_no_padding() -> None:
     assert picks == sum(len(piece.wanted) for piece in pieces)
     work = sum(rows * length * pages for rows, length, pages in groups)
     assert work <= 1.25 * sum(len(piece.tokens) * cache.pages_of(piece.end) for piece in pieces)
-
-
-@torch.inference_mode()
-def test_without_a_kernel_the_pages_are_copied_and_that_is_told_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def broken(*_: Any) -> None:
-        raise RuntimeError("no kernel")
-
-    model = decoder(CACHED["block"])
-    cache = cache_of(model)
-    pieces = pieces_of(model, cache)
-    expected = Passes(model, cache)(pieces)
-    passes = Passes(model, cache, tiled=True, attend=broken)
-    for _ in range(2):
-        torch.testing.assert_close(passes(pieces), expected)
-    assert [record.message for record in caplog.records] == [
-        "attention over tiles failed, so attention copies the pages of each row: no kernel"
-    ]
 
 
 @torch.inference_mode()
