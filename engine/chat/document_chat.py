@@ -264,7 +264,8 @@ def read_answer(
 
     read: the tokens of the document.
     """
-    text, written = filled.record, count_tokens(filled.record)
+    text = filled.record
+    written = count_tokens(text)
     missing = tuple(pointer for pointer, leaf in filled.leaves.items() if leaf.missing)
     reason: FinishReason = "stop"
     calls: tuple[ToolCall, ...] = ()

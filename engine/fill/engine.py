@@ -170,7 +170,7 @@ def _with_known(request: Request, begun: Sequence[Row]) -> list[Row]:
 class FormState:
     """A request after a denoising step; step 0 is before the first one.
 
-    `id` is the request's. `record` is whole and allowed by the schema. `committed` are the pointers of the values that
+    `id` is the request's. `value` is whole and allowed by the schema. `committed` are the pointers of the values that
     this step committed, `doubted` of those that it opened again; a doubted value may be committed anew in the same
     step. `confidence` maps the pointers of the values, and of places left out, to the model's own probability so far,
     which no calibration has seen.
@@ -178,10 +178,15 @@ class FormState:
 
     id: str
     step: int
-    record: str
+    value: Any
     committed: tuple[str, ...]
     doubted: tuple[str, ...]
     confidence: Mapping[str, float]
+
+    @property
+    def record(self) -> str:
+        """The canonical JSON text of the record."""
+        return json_text(self.value)
 
 
 #: Receives the states of all requests of a batch, one after the other.
@@ -227,7 +232,7 @@ class Watch:
             doubted = [p for p, of in places if any(doubts[at] for at in of)]
             confidence = {pointer: leaf.confidence for pointer, leaf in writer.leaves.items()}
             form_state = FormState(
-                request.id, step, json_text(state.value(batch)), tuple(committed), tuple(doubted), confidence
+                request.id, step, state.value(batch), tuple(committed), tuple(doubted), confidence
             )
             notify(self._watcher, form_state)
 

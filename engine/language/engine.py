@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from cinnabar.engine.asking.few_shot import Examples, shown_with
 from cinnabar.engine.fill.choices import drop_unlikely_values
@@ -21,10 +22,10 @@ from cinnabar.engine.request import Failed, Passage, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.errors import NotAccepted, UsageError
-from cinnabar.schemas.automata.strings import parse, shared_value
-from cinnabar.schemas.form.fitting import fit
+from cinnabar.schemas.automata.strings import parse
+from cinnabar.schemas.form.fitting import arrange
 from cinnabar.schemas.form.form import Form
-from cinnabar.schemas.pointers import parts_of
+from cinnabar.schemas.pointers import MISSING, parts_of
 
 #: Tokens of a batch. On a CPU keys and values take some hundred megabytes, and eight rows are as good as thirty.
 TOKENS, TOKENS_OF_ACCELERATOR = 8_192, 32_768
@@ -142,13 +143,13 @@ class LanguageEngine:
 class _Shown:
     """Hands the states of the requests that changed to a watcher.
 
-    The records are whole, with their frozen values, as canonical texts.
+    The records are whole, with their frozen values.
     """
 
     def __init__(self, ready: Sequence[PreparedRequest | Failed], watcher: Watcher) -> None:
         self._prepared, self._watcher = ready, watcher
         self._told = [set[str]() for _ in ready]
-        self._last = ["" if isinstance(one, Failed) else self._record(one, None) for one in ready]
+        self._last = [MISSING if isinstance(one, Failed) else self._record(one, None) for one in ready]
 
     def of(self, numbers: Sequence[int]) -> Callable[[int, list[bytes]], None]:
         """Returns what a stream of the tasks of the requests with these numbers calls with their states after a step.
@@ -160,7 +161,8 @@ class _Shown:
             for number, state in zip(numbers, states, strict=True):
                 prepared, before = self._prepared[number], self._last[number]
                 assert isinstance(prepared, PreparedRequest)
-                now = self._last[number] = self._record(prepared, state) or before
+                now = self._record(prepared, state)
+                now = self._last[number] = before if now is MISSING else now
                 if step and now != before:
                     # A text that grows is told once.
                     fresh = tuple(at for at in _changed(before, now) if at not in self._told[number])
@@ -173,20 +175,20 @@ class _Shown:
 
         return show
 
-    def _record(self, prepared: PreparedRequest, state: bytes | None) -> str:
-        """Returns the record of this state; none for a state that is no record."""
+    def _record(self, prepared: PreparedRequest, state: bytes | None) -> Any:
+        """Returns the record of this state; MISSING for a state that is no record."""
         if state is None and prepared.task is not None:
-            return prepared.request.form.instance
+            return parse(prepared.request.form.instance)
         try:
             record = prepared.remaining.add_frozen(None if state is None else parse(state.decode()))
-            return fit(prepared.request.form, record)
+            return arrange(prepared.request.form, record)
         except (NotAccepted, ValueError):
-            return ""
+            return MISSING
 
 
-def _changed(before: str, now: str) -> Iterator[str]:
+def _changed(before: Any, now: Any) -> Iterator[str]:
     """Yields the pointers of the scalars of a record that another one lacks, or has otherwise."""
-    old = dict(parts_of(shared_value(before)))
-    for at, part in parts_of(shared_value(now)):
+    old = dict(parts_of(before))
+    for at, part in parts_of(now):
         if not isinstance(part, dict | list) and (at not in old or old[at] != part):
             yield at

@@ -21,7 +21,7 @@ from cinnabar.engine.readings.numerals import number_in_words
 from cinnabar.engine.request import Filled, Leaf
 from cinnabar.engine.tables.lines import line_end
 from cinnabar.engine.tables.list_length import length_of
-from cinnabar.schemas.automata.strings import copied, json_text, parse
+from cinnabar.schemas.automata.strings import copied, json_text, scalar_value
 from cinnabar.schemas.form.fitting import accept
 from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_walk import RecordList, walk_lists
@@ -396,7 +396,7 @@ def _printed(text: str) -> Iterator[tuple[float, int]]:
 
 
 def _number(leaf: Leaf) -> float | None:
-    value: Any = None if leaf.text is None else parse(leaf.text)
+    value: Any = None if leaf.text is None else scalar_value(leaf.text)
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         return None
     return float(value) if -MOST < value < MOST else None

@@ -139,7 +139,7 @@ def drafted_schema(document: Document, model: LanguageModel) -> dict[str, Any] |
     (answer,) = LanguageEngine(model).fill([Request("draft", compile_schema(QUESTION).form, passage)])
     properties: dict[str, Any] = {}
     printed = " ".join(document.text.split())
-    for found in [] if isinstance(answer, Failed) else json.loads(answer.record)["labels"]:
+    for found in [] if isinstance(answer, Failed) else answer.value["labels"]:
         label = " ".join(str(found.get("label") or "").split()).strip(" :")
         name = re.sub(r"\W+", "_", label.lower()).strip("_")[:_NAME]
         # A model may word a label anew; nobody would find that one in the document.

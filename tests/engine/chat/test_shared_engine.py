@@ -48,7 +48,7 @@ class Scripted:
         if any(request.id == "bad" for request in requests):
             raise ValueError("text of a document")
         for request in requests if watcher is not None else ():
-            watcher(FormState(request.id, 1, f'"{request.id}"', (), (), {}))
+            watcher(FormState(request.id, 1, request.id, (), (), {}))
         return [Filled(request.id, request.id, {}, {}, 1, 0) for request in requests]
 
 
