@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -165,6 +165,13 @@ class Filler(Protocol):
         """The most tokens of one passage, as `count_tokens` counts them."""
         ...
 
+    def context_beside(self, form: Form) -> int:  # noqa: ARG002
+        """Returns the most tokens of one passage beside this form: fewer if a prompt tells the form in words.
+
+        Raises UsageError if there is no room for any.
+        """
+        return self.context_tokens
+
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text, for chunking."""
         ...
@@ -173,6 +180,13 @@ class Filler(Protocol):
         """Returns the characters [start, end) that are read as one window, for chunking (`Model.windows`)."""
         ...
 
+    def prepare(self, form: Form) -> None:
+        """Does what the first request of a form would do; it takes long for thousands of fields or choices.
+
+        Another thread may fill requests meanwhile. Raises the errors of `fill`.
+        """
+        del form  # Most have nothing to do.
+
     def fill(self, requests: Sequence[Request]) -> list[Result]:
         """Returns exactly one result for each request, in their order. Raises RunError if it can give none.
 
@@ -180,33 +194,13 @@ class Filler(Protocol):
         """
         ...
 
-
-@runtime_checkable
-class Prompted(Protocol):
-    """A filler whose prompt tells the form in words, which leaves less room for a passage."""
-
-    def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of one passage beside this form and its answer, instead of `context_tokens`.
-
-        Raises UsageError if there is no room for any.
-        """
-        ...
+    def usage(self) -> Mapping[str, int | str | None] | None:
+        """Returns this run's requests, tokens and cost as JSON values, dollars as decimal text; None if it is free."""
+        return None
 
 
-@runtime_checkable
-class Preparing(Protocol):
-    """A filler that does something once for each form."""
-
-    def prepare(self, form: Form) -> None:
-        """Does what the first request of a form would do; it takes long for thousands of fields or choices.
-
-        Another thread may fill requests meanwhile. Raises the errors of `fill`.
-        """
-        ...
-
-
-class OverEngine:
-    """A filler over another one: all but `fill` is that one's own."""
+class OverEngine(Filler):
+    """A filler over another one: all but `fill` is that one's own; no client is told what others cost."""
 
     _engine: Filler
 
@@ -220,6 +214,10 @@ class OverEngine:
         """The most tokens of one passage."""
         return self._engine.context_tokens
 
+    def context_beside(self, form: Form) -> int:
+        """Returns the most tokens of a passage beside this form. Raises UsageError if none is left."""
+        return self._engine.context_beside(form)
+
     def count_tokens(self, text: str) -> int:
         """Returns the number of tokens of this text, for chunking."""
         return self._engine.count_tokens(text)
@@ -227,17 +225,3 @@ class OverEngine:
     def windows(self, passage: Passage) -> list[tuple[int, int]]:
         """Returns the characters [start, end) that the model reads as one window, for chunking."""
         return self._engine.windows(passage)
-
-    def context_beside(self, form: Form) -> int:
-        """Returns the most tokens of a passage beside this form. Raises UsageError if none is left."""
-        engine = self._engine
-        return engine.context_beside(form) if isinstance(engine, Prompted) else engine.context_tokens
-
-
-@runtime_checkable
-class Metered(Protocol):
-    """A filler that a server charges for."""
-
-    def usage(self) -> Mapping[str, int | str | None]:
-        """Returns this run's requests, tokens and cost as JSON values; dollars are decimal text."""
-        ...

@@ -15,7 +15,6 @@ from cinnabar.apps.cli.console import Bar, standard_output, table
 from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import ModelOption, plan_of, takes_options
-from cinnabar.engine.request import Metered
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -162,7 +161,7 @@ def predict_sets(
             if one.name in jobs:
                 predictions[one.name] = answers(read_set(one, pool), jobs[one.name], bar.step)
     fillers = [engine] if tier is None else [engine, *tier.loaded_fillers]
-    for usage in [one.usage() for one in fillers if isinstance(one, Metered)]:
+    for usage in filter(None, (one.usage() for one in fillers)):
         cost = "not known" if usage["cost"] is None else f"${usage['cost']}"
         print_notice(f"{usage['requests']} requests to {usage['model']}, cost {cost}")
         if usage["stopped"]:

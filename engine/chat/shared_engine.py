@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cinnabar.engine.fill.engine import FormState, Watcher, cost_of
-from cinnabar.engine.request import Failed, Filler, OverEngine, Preparing, Request, Result
+from cinnabar.engine.request import Failed, Filler, OverEngine, Request, Result
 from cinnabar.engine.settings import Effort
 from cinnabar.engine.work_time import (
     GIVEN_UP,
@@ -191,9 +191,7 @@ class SharedEngine:
     def _is_ready(self, one: AwaitedRecord) -> bool:
         """Returns whether the batch need not wait for the form of this request."""
         form = one.request.form
-        if self._prepared.get((one.effort, form.fingerprint)) is not None or size_of(form) <= _LARGE:
-            return True
-        return not isinstance(self._engines.get(one.effort), Preparing)
+        return self._prepared.get((one.effort, form.fingerprint)) is not None or size_of(form) <= _LARGE
 
     def _prepare(self) -> None:
         """Prepares large forms, the smallest of those that wait first, and hands their requests to the batches."""
@@ -205,7 +203,7 @@ class SharedEngine:
                 one = min(self._unprepared, key=lambda waiting: size_of(waiting.request.form))
                 self._unprepared.remove(one)
             form, engine = one.request.form, self.engine(one.effort)
-            if not self._is_ready(one) and isinstance(engine, Preparing):
+            if not self._is_ready(one):
                 try:
                     with limit_batches(self._max_seconds), abandon_when(one.result.done), start_clock():
                         engine.prepare(form)

@@ -31,7 +31,7 @@ from cinnabar.schemas.form.form import Form
 _TOKENS, _TOKENS_OF_ACCELERATOR = 8_192, 16_384
 
 
-class Engine:
+class Engine(Filler):
     """Fills forms with a model and enforces the schema in every denoising step.
 
     token_budget: tokens of one batch, passages and slots together; without it the device decides. steps: replaces that

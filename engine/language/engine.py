@@ -18,7 +18,7 @@ from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.language.settings import LEAST_PASSAGE, beside_answer, settings_for
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.models.reader.calibration import Calibration
-from cinnabar.engine.request import Failed, Passage, Request, Result
+from cinnabar.engine.request import Failed, Filler, Passage, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
 from cinnabar.errors import NotAccepted, UsageError
@@ -31,7 +31,7 @@ from cinnabar.schemas.pointers import MISSING, parts_of
 TOKENS, TOKENS_OF_ACCELERATOR = 8_192, 32_768
 
 
-class LanguageEngine:
+class LanguageEngine(Filler):
     """Fills forms with a language model and enforces the schema in every denoising step.
 
     Requests join the batch when there is room, and leave it when they are done. steps: the most passes of a block,

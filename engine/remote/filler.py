@@ -15,7 +15,7 @@ from cinnabar.engine.remote.exchange import ServerAnswer, Transient, client_of, 
 from cinnabar.engine.remote.ledger import Budget, Ledger
 from cinnabar.engine.remote.serving import MODELS, RemoteSettings, Served
 from cinnabar.engine.replies.record import read_answer
-from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
+from cinnabar.engine.request import Failed, Filled, Filler, Passage, Request, Result
 from cinnabar.engine.settings import effort_of
 from cinnabar.errors import EngineFailure, NoEngine, RunError
 
@@ -33,7 +33,7 @@ REFUSED_REQUESTS = 5
 OLDER, NEWER = "max_tokens", "max_completion_tokens"
 
 
-class RemoteFiller:
+class RemoteFiller(Filler):
     """Fills forms by asking a server.
 
     `key` is used for the requests and nothing else. `examples` stand in the prompts. As many requests are under way at

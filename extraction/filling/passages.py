@@ -11,7 +11,7 @@ import numpy as np
 
 from cinnabar.engine.readings.digits import ascii_digits
 from cinnabar.engine.readings.locale import Locale, document_locale
-from cinnabar.engine.request import Passage, Prompted
+from cinnabar.engine.request import Passage
 from cinnabar.extraction.documents.chunking import Chunk, chunks, overlap_of, window_chunks
 from cinnabar.extraction.documents.content.document import Document, check_length, too_long
 from cinnabar.extraction.documents.invoice_copies import copies_in
@@ -33,6 +33,8 @@ class TokenCounter(Protocol):
 
     @property
     def context_tokens(self) -> int: ...
+
+    def context_beside(self, form: Form) -> int: ...
 
     def count_tokens(self, text: str) -> int: ...
 
@@ -85,8 +87,7 @@ def chunks_for(
             for stretch in stretches
             for piece in chunks_for(document_stretch(document, stretch.start, stretch.end), counter, context, form)
         ]
-    beside = counter if form is not None and isinstance(counter, Prompted) else None
-    most = counter.context_tokens if beside is None or form is None else beside.context_beside(form)
+    most = counter.context_tokens if form is None else counter.context_beside(form)
     limit = min(context or most, most)
     if tokens is None:
         tokens = tokens_of(document, counter)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cinnabar.engine.request import Failed, Filled, Filler, Metered, Request, Result
+from cinnabar.engine.request import Failed, Filled, Filler, Request, Result
 from cinnabar.engine.work_time import limit_batches, time_stage
 from cinnabar.errors import DocumentError, NotAccepted
 from cinnabar.extraction.documents.chunking import Chunk, on_pages
@@ -123,7 +123,7 @@ def run_batch(read: Sequence[OpenedInput], job: Job, set_aside: bool = False) ->
     found it is skipped.
     """
     # Others may overtake a long document if there are any; a server answers for all of them at a time.
-    overtakes = set_aside and len(read) > 1 and not isinstance(job.engine, Metered)
+    overtakes = set_aside and len(read) > 1 and job.engine.usage() is None
     again = [at for at, one in enumerate(read) if one.known is not None]
     gone = {at: lost_outcome(read[at].path, read[at].digest, read[at].found) for at in again}
     lost = {at: outcome for at, outcome in gone.items() if outcome is not None}

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cinnabar.engine.request import Failed, Filler, Metered, Request, Result
+from cinnabar.engine.request import Failed, Filler, Request, Result
 from cinnabar.engine.work_time import TOO_SLOW, limit_batches, progress_part
 
 #: A document of more tokens is long: other documents of its batch overtake it.
@@ -34,11 +34,11 @@ def fill_documents(
     one; beyond that the document's results are failures with the code TOO_SLOW. The first failure of a long document
     stands for all passages after it. A server has its own limits, and gets all requests at once.
     """
-    long = [at for at, one in enumerate(documents) if one.tokens > LONG_DOCUMENT]
-    alone = [] if isinstance(filler, Metered) else long
-    together = [at for at in range(len(documents)) if at not in set(alone)]
+    charged = filler.usage() is not None
+    alone = set() if charged else {at for at, one in enumerate(documents) if one.tokens > LONG_DOCUMENT}
+    together = [at for at in range(len(documents)) if at not in alone]
     results: dict[int, list[Result]] = {}
-    with limit_batches(None if isinstance(filler, Metered) else max_seconds):
+    with limit_batches(None if charged else max_seconds):
         requests = [request for at in together for request in documents[at].requests]
         shared = filler.fill(requests) if requests else []
     answers = iter(shared)

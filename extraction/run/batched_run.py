@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.closing import Closing
-from cinnabar.engine.request import Metered
 from cinnabar.engine.work_time import report_to
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import LanguageSource, name_of
@@ -145,10 +144,10 @@ class BatchedRun(Closing):
         if "job" not in vars(self):  # no model was loaded
             return None
         fillers = [self.job.engine, *(self.job.tier.loaded_fillers if self.job.tier else ())]
-        metered = [filler for filler in fillers if isinstance(filler, Metered)]
-        if not metered:
+        charged = [used for filler in fillers if (used := filler.usage()) is not None]
+        if not charged:
             return None
-        usage: dict[str, Any] = dict(metered[-1].usage()) | {"left": commits.without_budget}
+        usage: dict[str, Any] = {**charged[-1], "left": commits.without_budget}
         return usage | raised if escalation is not None else usage
 
     @property

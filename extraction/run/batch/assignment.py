@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cinnabar.engine.asking.few_shot import shown_with
-from cinnabar.engine.request import Filler, Prompted
+from cinnabar.engine.request import Filler
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.checks.checks import Checks
 from cinnabar.extraction.filling.checks.validation import Validator
@@ -158,9 +158,8 @@ class Assignment:
         options = self.options
         engine, tier = loaded or self.load()
         for filler in [engine, *([tier.filler] if tier and not tier.prefer_confident else [])]:
-            if isinstance(filler, Prompted):
-                for part in self.parts:
-                    filler.context_beside(part.compiled_schema.form)
+            for part in self.parts:
+                filler.context_beside(part.compiled_schema.form)
         job = Job(
             self.compiled_schema,
             engine,

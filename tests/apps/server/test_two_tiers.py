@@ -16,7 +16,7 @@ from cinnabar.apps.cli.serve import model_of
 from cinnabar.apps.server.app import text_document, text_passage
 from cinnabar.apps.server.two_tiers import TwoTiers
 from cinnabar.engine.chat.shared_engine import Awaited, SharedEngine
-from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP
 from cinnabar.extraction.filling.model_sources import model_source
@@ -35,7 +35,7 @@ NOTE: dict[str, Any] = {
 FORM = compile_schema(NOTE).form
 
 
-class Sure:
+class Sure(Filler):
     """A filler with the same values and confidence for each request, or none, which keeps what it was asked."""
 
     fingerprint, context_tokens = "sure", 4096

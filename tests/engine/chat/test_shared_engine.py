@@ -14,7 +14,7 @@ import pytest
 
 from cinnabar.engine.chat.shared_engine import CLOSED, Awaited, SharedEngine
 from cinnabar.engine.fill.engine import FormState
-from cinnabar.engine.request import Failed, Filled, Passage, Request, Result
+from cinnabar.engine.request import Failed, Filled, Filler, Passage, Request, Result
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import GIVEN_UP, answer_within, check_time, seconds_to_answer
 from cinnabar.errors import EngineFailure
@@ -26,7 +26,7 @@ NONE = np.zeros(0, np.int32)
 MEDIUM, HIGH = EFFORTS["medium"], EFFORTS["high"]
 
 
-class Scripted:
+class Scripted(Filler):
     """An engine that waits until it may fill; a token is a character."""
 
     fingerprint, context_tokens = "scripted", 1000

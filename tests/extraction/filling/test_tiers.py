@@ -19,7 +19,7 @@ from tests.support.remote_forms import NOTE, form_of, request
 from cinnabar.engine.fill.choices import drop_unlikely_values
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.remote.serving import RemoteSettings
-from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result
+from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result
 from cinnabar.engine.work_time import seconds_to_answer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
@@ -366,7 +366,7 @@ def test_a_long_list_stays_where_its_object_is_taken_as_a_whole(around: str) -> 
 def test_a_bound_of_seconds_is_that_of_each_document_and_shared_by_its_passages() -> None:
     asked = list[tuple[str, float | None]]()
 
-    class Timed:
+    class Timed(Filler):
         def fill(self, requests: Sequence[Request]) -> list[Result]:
             asked.extend((one.id, seconds_to_answer()) for one in requests)
             return [Failed(one.id, "too_slow") for one in requests]
@@ -381,7 +381,7 @@ def test_a_bound_of_seconds_is_that_of_each_document_and_shared_by_its_passages(
 def test_with_two_rounds_what_the_model_doubts_is_asked_once_more_beside_its_surer_values() -> None:
     asked = list[tuple[str, dict[str, str | None]]]()
 
-    class Doubting:
+    class Doubting(Filler):
         def fill(self, requests: Sequence[Request]) -> list[Result]:
             asked.extend((one.id, dict(one.known)) for one in requests)
             return [self.read(one) for one in requests]
@@ -409,7 +409,7 @@ def test_with_two_rounds_what_the_model_doubts_is_asked_once_more_beside_its_sur
 
 
 def test_rows_that_are_told_in_the_second_round_stay_where_they_were_found() -> None:
-    class Doubting:
+    class Doubting(Filler):
         def fill(self, requests: Sequence[Request]) -> list[Result]:
             return [self.read("/lines/0/what" in one.known) for one in requests]
 

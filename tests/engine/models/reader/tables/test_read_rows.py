@@ -13,7 +13,7 @@ import pytest
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.models.reader.tables.read_rows import READ_ROWS
-from cinnabar.engine.request import Failed, Filled, Leaf, Request, Result, text_passage
+from cinnabar.engine.request import Failed, Filled, Filler, Leaf, Request, Result, text_passage
 from cinnabar.extraction.filling.tiers import Tier
 from cinnabar.schemas import compile_schema
 
@@ -44,7 +44,7 @@ def numbers(rows: int = 20, tables: int = 1) -> tuple[str, list[list[int]]]:
 
 
 @dataclass
-class Knowing:
+class Knowing(Filler):
     """A language model, which knows the columns, and keeps what it was asked."""
 
     asked: list[str] = field(default_factory=list)
