@@ -26,7 +26,7 @@ from cinnabar.engine.language.noise_context import NoiseContext
 from cinnabar.engine.language.pass_times import PassTimes
 from cinnabar.engine.language.sequences import Block, OpenSequence, Task
 from cinnabar.engine.language.settings import SETTINGS, DecodingSettings
-from cinnabar.engine.language.stretches import LONG, REPEATED, is_over, is_within_string
+from cinnabar.engine.language.text_ends import LONG, REPEATED, is_over, is_within_string
 from cinnabar.engine.models.language.arrays import Ints
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.diffusion_gemma import DiffusionGemma

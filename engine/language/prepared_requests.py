@@ -14,7 +14,7 @@ from cinnabar.engine.language.graph_cache import cached_graph
 from cinnabar.engine.language.remaining_form import Remaining
 from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.language.settings import answer_budget
-from cinnabar.engine.language.stretches import paragraph_ends
+from cinnabar.engine.language.text_ends import paragraph_ends
 from cinnabar.engine.models.language.language_model import LanguageModel
 from cinnabar.engine.request import Failed, Request
 from cinnabar.errors import EngineFailure, TooLarge

@@ -35,7 +35,7 @@ def fill_documents(
     stands for all passages after it. A server has its own limits, and gets all requests at once.
     """
     charged = filler.usage() is not None
-    alone = set() if charged else {at for at, one in enumerate(documents) if one.tokens > LONG_DOCUMENT}
+    alone = set[int]() if charged else {at for at, one in enumerate(documents) if one.tokens > LONG_DOCUMENT}
     together = [at for at in range(len(documents)) if at not in alone]
     results: dict[int, list[Result]] = {}
     with limit_batches(None if charged else max_seconds):

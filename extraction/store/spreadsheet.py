@@ -64,16 +64,13 @@ def write_workbook(
             book.use_zip64()
             cells = _Cells(book, spelled)
             # The empty batch makes all sheets of an answer without rows.
-            for batch in itertools.chain([answer.schema.empty_table()], map(_table_of, answer)):
-                for place, rows in _sheets((name,), batch, 0) if records else [((name,), batch)]:
+            tables = (pa.Table.from_batches([batch]) for batch in answer)
+            for table in itertools.chain([answer.schema.empty_table()], tables):
+                for place, rows in _sheets((name,), table, 0) if records else [((name,), table)]:
                     cells.append(place, rows)
         whole.seek(0)
         shutil.copyfileobj(whole, stream)
     return cells.rows((name,))
-
-
-def _table_of(batch: pa.RecordBatch) -> pa.Table:
-    return pa.Table.from_batches([batch])
 
 
 def _sheets(place: tuple[str, ...], table: pa.Table, keys: int) -> Iterator[tuple[tuple[str, ...], pa.Table]]:

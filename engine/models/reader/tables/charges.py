@@ -142,8 +142,9 @@ def _end(entries: Sequence[_Entry], behind: Sequence[float], text: str) -> tuple
         is_told = entry.is_few or any(_is(one, total) for one in rest) or _becomes_another(total, rest)
         if items and is_below and is_told and _is(entry.amount, total):
             return _without_tax(items, entry, rest, text)
-        # A sum of a part stands between rows.
-        is_part = entry.row < 0 and any(_is(entry.amount, one) for one in _sums_up(items))
+        # A sum of a part stands between rows: of the last two, or of more.
+        sums = [*accumulate(one.amount for one in reversed(items))][1:]
+        is_part = entry.row < 0 and any(_is(entry.amount, one) for one in sums)
         if entry.amount and entry.is_named and not is_part:
             items.append(entry)
     if len(items) == len(rows):
@@ -156,11 +157,6 @@ def _end(entries: Sequence[_Entry], behind: Sequence[float], text: str) -> tuple
         if any(_is(number, total) for number in rest) or _becomes_another(total, rest):
             return own, next((one.start for one in entries if one.is_few and one.start > own[-1].start), None)
     return None
-
-
-def _sums_up(items: Sequence[_Entry]) -> list[float]:
-    """Returns the sums of the last two rows and of more."""
-    return list(accumulate(one.amount for one in reversed(items)))[1:]
 
 
 def _without_tax(items: list[_Entry], total: _Entry, rest: Sequence[float], text: str) -> tuple[list[_Entry], int]:

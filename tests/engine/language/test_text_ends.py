@@ -11,7 +11,7 @@ from tests.engine.language.test_denoiser import certain_of, decoded, form_of, ta
 from tests.support.tiny_models import KINDS, TOKENIZER
 
 from cinnabar.engine.language.denoiser import Denoiser
-from cinnabar.engine.language.stretches import LONG, is_over, paragraph_ends
+from cinnabar.engine.language.text_ends import LONG, is_over, paragraph_ends
 
 FIRST = "We meet in the large hall at noon,\nand speak of all that came of the work of the last year."
 SECOND = "Lunch is served after the talk, in the\nsmall room beside the hall, for all who came."
