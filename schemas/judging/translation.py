@@ -1,6 +1,6 @@
 """A schema in the words of jsonschema-rs, so that it reads the schema as the standard says.
 
-Patterns that its linear engine would read otherwise are rewritten, classes as ranges of code points;
+Patterns are rewritten for its linear engine, classes as ranges of code points;
 `cinnabar.schemas.regex.patterns` matches those that it refuses even then. Names by a pattern with lookarounds need its
 other engine, which takes `X+Y?X+` for matched by one X, unless each repeat is a group. Formats that it does not know in
 an older draft are ours, and so are `x-cinnabar-decimals` and numbers of more than 15 digits.
@@ -38,12 +38,6 @@ EXACT_NUMBERS = {
 }
 #: The most digits of a number that a float holds.
 _FLOAT_DIGITS = 15
-
-# Syntax that ECMA-262 and Rust read alike: letters and marks, escaped marks, sets of these, groups, counts.
-_MARK = r"[A-Za-z0-9 _@#%=!,;:/'\"<>`]"
-_ESCAPED = r"\\[-d./+*?()\[\]{}^$|\\]"
-_SET = rf"\[\^?(?:{_MARK}|{_ESCAPED}|[.+*?(){{}}|$]|-(?!-))+\]"
-_SAME = re.compile(rf"(?:{_MARK}|{_ESCAPED}|{_SET}|-|[\^$|)*+?]|\((?:\?[:=!])?|\{{[0-9]+(?:,[0-9]*)?\}})*")
 
 
 def translate(schema: Any, looks: bool) -> tuple[Any, dict[str, str]]:
@@ -143,8 +137,7 @@ def _allow_null(schema: dict[str, Any]) -> None:
 @lru_cache(maxsize=1024)
 def rust_pattern(pattern: str) -> str | None:
     """Returns this ECMA-262 pattern in the syntax of jsonschema-rs; None if its linear engine cannot run it."""
-    write = (lambda: pattern) if _SAME.fullmatch(pattern) else (lambda: _rust(parse(pattern)))
-    return _run_by_engine(write, pattern_options=jsonschema_rs.RegexOptions())
+    return _run_by_engine(lambda: _rust(parse(pattern)), pattern_options=jsonschema_rs.RegexOptions())
 
 
 @lru_cache(maxsize=1024)
