@@ -26,8 +26,8 @@ class Passage:
     word_start, word_end: [W] int32, characters of `text`, end exclusive.
     word_box: [W, 4] float32, (x0, top, x1, bottom) as shares of the page's width and height; NaN where none.
     headers: the characters [start, end) of `text` that are headers of mails, but for their subjects. `locale` has the
-    conventions of the whole document; None if this text alone tells them. `draft` is the canonical text of the record
-    that another model read: drafts begin with it, which changes no value.
+    conventions of the whole document; None if this text alone tells them. `draft` is what another model read: drafts
+    begin with its record, which changes no value.
     """
 
     digest: str
@@ -38,7 +38,7 @@ class Passage:
     word_box: npt.NDArray[np.float32]
     locale: Locale | None = None
     headers: tuple[tuple[int, int], ...] = ()
-    draft: str = ""
+    draft: Filled | None = None
 
 
 def text_passage(text: str) -> Passage:

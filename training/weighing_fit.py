@@ -111,7 +111,7 @@ def read_documents(
         readings = list[Filled]()
         for model in models if isinstance(document, Document) else ():
             assert isinstance(document, Document)
-            pieces, draft = chunks_for(document, model, form=form), readings[0].record if readings else ""
+            pieces, draft = chunks_for(document, model, form=form), readings[0] if readings else None
             passages = [replace(passage_of(document, one.start, one.end), draft=draft) for one in pieces]
             answers = model.fill([Request(document.digest, form, passage) for passage in passages])
             filled = [one for one in answers if isinstance(one, Filled)]

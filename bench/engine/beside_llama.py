@@ -117,8 +117,8 @@ def figures(file: str, documents: Path, threads: int) -> tuple[list[str], list[f
     def fill(*texts: str) -> tuple[float, list[int]]:
         begun = time.process_time()
         asked = [Request(str(number), form, text_passage(text)) for number, text in enumerate(texts)]
-        read = [one.record for one in reader.fill(asked) if isinstance(one, Filled)]
-        passages = (replace(one.passage, draft=record) for one, record in zip(asked, read, strict=True))
+        read = [one for one in reader.fill(asked) if isinstance(one, Filled)]
+        passages = (replace(one.passage, draft=draft) for one, draft in zip(asked, read, strict=True))
         results = engine.fill([replace(one, passage=own) for one, own in zip(asked, passages, strict=True)])
         return time.process_time() - begun, [one.steps for one in results if isinstance(one, Filled)]
 

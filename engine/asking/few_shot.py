@@ -120,9 +120,12 @@ class FewShot:
 @lru_cache(maxsize=4096)
 def record_line(example: Example, whole: Form, part: Form) -> str:
     """Returns the line of an example's record, with the places of `part`, what is left to fill of the form."""
-    if part is whole:
-        return one_line(example.record)
-    return one_line(json_text(_part_of(whole.root, part.root, parse(example.record))))
+    return one_line(example.record) if part is whole else value_line(parse(example.record), whole, part)
+
+
+def value_line(value: Any, whole: Form, part: Form) -> str:
+    """Returns the line of a record, parsed, with the places of `part`, what is left to fill of the form."""
+    return one_line(json_text(value if part is whole else _part_of(whole.root, part.root, value)))
 
 
 def _part_of(whole: Node, part: Node, value: Any) -> Any:

@@ -133,7 +133,7 @@ class LanguageEngine(Filler):
             if self.calibration is not None:
                 filled = self.calibration.calibrate(request.form, request.passage, filled)
                 # A reading beside another one is weighed with that.
-                if not request.passage.draft:
+                if request.passage.draft is None:
                     filled = drop_unlikely_values(request.form, filled)
             return drop_made_up_values(request.form, filled)
         except Exception as error:  # the batch's other records need no second decoding

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line
+from cinnabar.engine.asking.few_shot import Example, Examples, FewShot, record_line, value_line
 from cinnabar.engine.asking.prompt import messages
 from cinnabar.engine.fill.engine import failure_of
 from cinnabar.engine.language.drafts import draft_source, is_drafted
@@ -104,8 +104,8 @@ class RequestPreparer:
 
 
 def _draft_source(request: Request, form: Form) -> bytes:
-    drafted = Example("", request.passage.draft)
-    return draft_source(record_line(drafted, request.form, form) if drafted.record else "", request.passage.text)
+    drafted = request.passage.draft
+    return draft_source("" if drafted is None else value_line(drafted.value, request.form, form), request.passage.text)
 
 
 def _example_texts(whole: Form, form: Form, shown: Sequence[Example]) -> list[tuple[str, str]]:

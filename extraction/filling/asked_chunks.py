@@ -25,7 +25,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def requests_of(
-    document: Document, form: Form, asked: Iterable[AskedChunk], beside: Told, draft: str = ""
+    document: Document, form: Form, asked: Iterable[AskedChunk], beside: Told, draft: Filled | None = None
 ) -> list[Request]:
     """Returns a request for each of these chunks, which tells what is given beside them; `draft` as in `Passage`."""
     passages = [(replace(passage_of(document, c.start, c.end), draft=draft), elsewhere) for c, elsewhere in asked]

@@ -277,7 +277,7 @@ class _Raised:
     @property
     def requests(self) -> list[Request]:
         lower = self.lower
-        return requests_of(lower.document, self.form, self.asked, self.beside, draft=lower.filled.record)
+        return requests_of(lower.document, self.form, self.asked, self.beside, draft=lower.filled)
 
     def merge(self, results: Sequence[Result]) -> Result:
         """Returns the record of the answers; sure values keep the cheap model's evidence and confidence."""

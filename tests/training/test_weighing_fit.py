@@ -68,7 +68,7 @@ def test_both_models_are_asked_once_and_the_second_one_beside_the_record_of_the_
     (folder / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
     line = {"file": "a.txt", "truth": {"city": "Ulm"}}
     (folder / "truth.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    drafts = list[str]()
+    drafts = list[Filled | None]()
 
     class Recording(Engine):
         def fill(self, requests: Sequence[Request], watcher: Watcher | None = None) -> list[Result]:
@@ -80,7 +80,7 @@ def test_both_models_are_asked_once_and_the_second_one_beside_the_record_of_the_
         (document,) = two_readings(load_set(folder), lambda: models, tmp_path)
         assert [json.loads(one.record) for one in document.readings] == [{"city": "Ulm"}] * 2
         assert next(iter(document.candidates()))[2] and len(list(document.candidates())) == 2
-    assert drafts == ["", document.readings[0].record]
+    assert drafts == [None, document.readings[0]]
 
 
 @pytest.mark.parametrize(("scale", "signs"), [(VALUES, SIGNS[0]), (NULLS, SIGNS[1])])

@@ -198,12 +198,11 @@ def _write(form: Form, whole: RecordPart) -> _Written | None:
     for slot, row in zip(layout.slots, layout.row_of, strict=True):
         part = whole if row < 0 else flat[layout.rows[row].anchor][2].part
         values.append(_value(slot, part.leaves.get(slot.index)))
-    writer = Writer(layout, values)
-    if form.judge is not None and not form.judge.accepts(writer.value):
-        repaired = repair_record(writer, form.judge, lambda at: _others(layout.slots[at], values[at]))
-        if repaired is None:
-            return None
-        writer = repaired
+    writer: Writer | None = Writer(layout, values)
+    if writer is not None and form.judge is not None:
+        writer = repair_record(writer, form.judge, lambda at: _others(layout.slots[at], values[at]))
+    if writer is None:
+        return None
     anchors = {pointer: (flat[at][2].anchor, chance) for pointer, (at, chance) in writer.rows.items()}
     return writer.leaves, anchors, _lists(form, whole, flat, writer), writer.value
 
