@@ -171,25 +171,25 @@ def in_order(
 
 def _run_job(read: Sequence[OpenedInput], job: Job, overtakes: bool) -> Batch:
     begun, filling = time.perf_counter(), dict[str, float]()
-    planned = [_plan(replace(one, found=on_pages(one.found, job.compiled.form.pages)), job, overtakes) for one in read]
-    aside = {at: plan.tokens for at, plan in enumerate(planned) if isinstance(plan, _LongDocument)}
-    plans = {at: plan for at, plan in enumerate(planned) if isinstance(plan, _DocumentPlan)}
-    asked = [DocumentRequests(plan.tokens, plan.requests) for plan in plans.values()]
+    ready = [_prepare(replace(one, found=on_pages(one.found, job.compiled.form.pages)), job, overtakes) for one in read]
+    aside = {at: one.tokens for at, one in enumerate(ready) if isinstance(one, _LongDocument)}
+    documents = {at: one for at, one in enumerate(ready) if isinstance(one, _AskedDocument)}
+    requests = [DocumentRequests(one.tokens, one.requests) for one in documents.values()]
     with time_stage(filling, "fill"):
-        results = fill_documents(asked, job.engine, job.max_seconds)
+        results = fill_documents(requests, job.engine, job.max_seconds)
     steps = sum(result.steps for own in results for result in own if isinstance(result, Filled))
-    merged = {at: _merge(plan, own, job) for (at, plan), own in zip(plans.items(), results, strict=True)}
+    merged = {at: _merge(asked, own, job) for (at, asked), own in zip(documents.items(), results, strict=True)}
     lower = {at: one for at, one in merged.items() if isinstance(one, MergedRecord)}
     with time_stage(filling, "fill"):
         finals, escalated = _raise_unsure([*lower.values()], job)
     concluded = {
-        at: _conclude(plans[at], one, final, job) for (at, one), final in zip(lower.items(), finals, strict=True)
+        at: _conclude(documents[at], one, final, job) for (at, one), final in zip(lower.items(), finals, strict=True)
     }
-    settled = {**dict(enumerate(planned)), **merged, **concluded}
+    settled = {**dict(enumerate(ready)), **merged, **concluded}
     outcomes = {at: one for at, one in settled.items() if isinstance(one, Outcome)}
     outcomes = dict(zip(outcomes, apply_checks([*outcomes.values()], job.checks, job.on_check), strict=True))
     # The schema allows no record with what was to stay of these: they are read like new documents.
-    again = [at for at in plans if at not in outcomes]
+    again = [at for at in documents if at not in outcomes]
     whole = _run_job([replace(read[at], known=None) for at in again], job, False) if again else Batch([])
     outcomes |= zip(again, whole.outcomes, strict=True)
     fill = filling["fill"] + whole.seconds.get("fill", 0.0)
@@ -223,7 +223,7 @@ def _tokens_or_long(document: Document, job: Job, overtakes: bool) -> int | _Lon
 
 
 @dataclass(frozen=True, slots=True)
-class _DocumentPlan:
+class _AskedDocument:
     """A document with the path of its input, its tokens, its chunks and a request for each chunk.
 
     `facts` are the values of its fact fields, `kept` what stays of its stored record. No model is asked for what both
@@ -240,7 +240,7 @@ class _DocumentPlan:
     kept: StoredRecord | None
 
 
-def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _LongDocument | Outcome:
+def _prepare(item: OpenedInput, job: Job, overtakes: bool) -> _AskedDocument | _LongDocument | Outcome:
     document, form = item.found, job.compiled.form
     if isinstance(document, DocumentError):
         return _unreadable_outcome(item, document)
@@ -257,10 +257,10 @@ def _plan(item: OpenedInput, job: Job, overtakes: bool) -> _DocumentPlan | _Long
         return to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:
         return to_quarantine(item.path, document, "internal_error", error_text(error))
-    return _DocumentPlan(item.path, document, tokens, pieces, requests, facts, given, kept)
+    return _AskedDocument(item.path, document, tokens, pieces, requests, facts, given, kept)
 
 
-def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRecord | Outcome | None:
+def _merge(asked: _AskedDocument, results: Sequence[Result], job: Job) -> MergedRecord | Outcome | None:
     """Returns the merged record of a document's filled chunks, or its outcome if a chunk failed or nothing was asked.
 
     None stands for a document that the schema allows no record with what is kept of it.
@@ -268,16 +268,16 @@ def _merge(plan: _DocumentPlan, results: Sequence[Result], job: Job) -> MergedRe
     form = job.compiled.form
     failed = next((result for result in results if isinstance(result, Failed)), None)
     if failed is not None:
-        return _failure_of(plan, failed)
-    if plan.kept is not None and not results:
-        return _judge(plan, plan.kept.unasked, job)
+        return _failure_of(asked, failed)
+    if asked.kept is not None and not results:
+        return _judge(asked, asked.kept.unasked, job)
     try:
         answers = [result for result in results if isinstance(result, Filled)]
-        merged = MergedRecord(plan.document, merge(form, plan.chunks, answers), plan.given)
-        stages = STORED if plan.kept is not None else READ if job.tier is None else DOUBTED
+        merged = MergedRecord(asked.document, merge(form, asked.chunks, answers), asked.given)
+        stages = STORED if asked.kept is not None else READ if job.tier is None else DOUBTED
         return replace(merged, filled=go_through(form, merged, stages))
     except Exception as error:
-        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
+        return to_quarantine(asked.path, asked.document, "internal_error", error_text(error))
 
 
 def _raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Result], Escalated]:
@@ -292,47 +292,47 @@ def _raise_unsure(merged: Sequence[MergedRecord], job: Job) -> tuple[Sequence[Re
     return [add_advice(one, job.max_seconds) for one in finals], escalated
 
 
-def _conclude(plan: _DocumentPlan, merged: MergedRecord, result: Result, job: Job) -> Outcome | None:
+def _conclude(asked: _AskedDocument, merged: MergedRecord, result: Result, job: Job) -> Outcome | None:
     """Returns the outcome of a record with what a stronger model says; None as in `_merge`."""
     if isinstance(result, Filled):
-        return _judge(plan, result, job)
-    lower = _record_of(plan, merged.filled, job)[0] if plan.kept is None else None
-    return _failure_of(plan, result, lower)
+        return _judge(asked, result, job)
+    lower = _record_of(asked, merged.filled, job)[0] if asked.kept is None else None
+    return _failure_of(asked, result, lower)
 
 
-def _judge(plan: _DocumentPlan, filled: Filled, job: Job) -> Outcome | None:
+def _judge(asked: _AskedDocument, filled: Filled, job: Job) -> Outcome | None:
     """Returns the outcome of a filled form, or of a stored record with what was asked of it; None as in `_merge`."""
     try:
-        record, stored = _record_of(plan, filled, job)
+        record, stored = _record_of(asked, filled, job)
         record = mark_empty(record, job.compiled.form)
-        refusals = demanded_refusals(plan.given, plan.facts)
-        return outcome_of(JudgedRecord(plan.path, plan.document, record, job.bounds, stored, refusals))
+        refusals = demanded_refusals(asked.given, asked.facts)
+        return outcome_of(JudgedRecord(asked.path, asked.document, record, job.bounds, stored, refusals))
     except Exception as error:
-        if isinstance(error, NotAccepted) and plan.kept is not None:
+        if isinstance(error, NotAccepted) and asked.kept is not None:
             return None
-        return to_quarantine(plan.path, plan.document, "internal_error", error_text(error))
+        return to_quarantine(asked.path, asked.document, "internal_error", error_text(error))
 
 
-def _record_of(plan: _DocumentPlan, filled: Filled, job: Job) -> tuple[Record, Collection[str]]:
+def _record_of(asked: _AskedDocument, filled: Filled, job: Job) -> tuple[Record, Collection[str]]:
     """Returns the record of a filled form, or a stored one with what was asked of it, and the pointers of its leaves.
 
     Raises NotAccepted if the schema does not allow the stored record with that.
     """
-    form, kept, taken = job.compiled.form, plan.kept, set[str]()
+    form, kept, taken = job.compiled.form, asked.kept, set[str]()
     if kept is not None:
         filled, taken = kept.join(job.compiled, filled)
-    filled = go_through(form, MergedRecord(plan.document, filled, plan.given), LAST)
-    record = record_of(plan.document, filled, form, plan.facts)
-    return (record, ()) if kept is None else kept.add_stored(record, taken, {*plan.document.flags, REFUSED, ALONE})
+    filled = go_through(form, MergedRecord(asked.document, filled, asked.given), LAST)
+    record = record_of(asked.document, filled, form, asked.facts)
+    return (record, ()) if kept is None else kept.add_stored(record, taken, {*asked.document.flags, REFUSED, ALONE})
 
 
-def _failure_of(plan: _DocumentPlan, failed: Failed, record: Record | None = None) -> Outcome | None:
+def _failure_of(asked: _AskedDocument, failed: Failed, record: Record | None = None) -> Outcome | None:
     """Returns the outcome of a failure: skipped if the budget was spent (a later run asks again), else quarantined.
 
     None as in `_merge`.
     """
-    path, document, facts = plan.path, plan.document, given_by("fact", plan.given)
-    if failed.code == "known" and plan.kept is not None:
+    path, document, facts = asked.path, asked.document, given_by("fact", asked.given)
+    if failed.code == "known" and asked.kept is not None:
         return None
     if failed.code == "known" and facts:
         detail = f"the schema allows no record with the facts of this document ({failed.detail})"
