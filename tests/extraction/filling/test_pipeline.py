@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.support.reading_model import ReadingModel
 
+from cinnabar.engine import request
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Passage
 from cinnabar.errors import DocumentError
@@ -19,6 +20,7 @@ from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, run_batch
 from cinnabar.extraction.filling.recording import record_of
 from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import Form
 
 SCHEMA: dict[str, Any] = {
@@ -82,6 +84,28 @@ def test_offsets_of_evidence_are_those_of_the_whole_document_in_every_chunk() ->
         assert leaf.evidence is not None
         (span,) = leaf.evidence.spans
         assert item.found.text[span.start : span.end] == leaf.evidence.text
+
+
+def test_a_record_of_several_chunks_is_written_once_and_its_text_is_parsed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chunked, item = job(context=64), read("name=Berta\n- id=first\n" + "word " * 200 + "\n- id=last\ntotal=3.00\n")
+    written, parsed, loads = list[str](), list[str](), json.loads
+    assert chunked.compiled.form.slots, "the schema is compiled before"
+
+    def write(value: Any) -> str:
+        written.append(json_text(value))
+        return written[-1]
+
+    def load(text: str, **options: Any) -> Any:
+        parsed.append(text)
+        return loads(text, **options)
+
+    monkeypatch.setattr(request, "json_text", write)
+    monkeypatch.setattr(json, "loads", load)
+    (outcome,) = run_batch([item], chunked).outcomes
+    assert outcome.record is not None and outcome.record.value["total"] == 3
+    assert written == [text for text in parsed if text.startswith("{")] == [outcome.record.text]
 
 
 def test_a_missing_required_value_goes_to_quarantine_with_its_place() -> None:
