@@ -27,7 +27,8 @@ from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.loading import load_network
 from cinnabar.engine.models.reader.model import ExtractiveReader
 from cinnabar.engine.models.reader.network.network import Network
-from cinnabar.engine.models.weights import difference, load_weights, save_difference
+from cinnabar.engine.models.weight_difference import difference
+from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.engine.settings import reading_precision
 from cinnabar.engine.training.pool import TrainingSource
 from cinnabar.engine.training.trainer import TrainingConfig, train

@@ -11,7 +11,8 @@ import jsonschema_rs
 
 from cinnabar.errors import SchemaError
 from cinnabar.schemas.judging.dialects import dialect_named
-from cinnabar.schemas.parsing.texts import check_limits, schema_text
+from cinnabar.schemas.parsing.limits import check_limits
+from cinnabar.schemas.parsing.texts import schema_text
 from cinnabar.schemas.pointers import pointer_of
 
 

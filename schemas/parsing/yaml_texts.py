@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from cinnabar.schemas.parsing.texts import MAX_LEVELS, json_integer, json_number
+from cinnabar.schemas.parsing.limits import MAX_LEVELS
+from cinnabar.schemas.parsing.texts import json_integer, json_number
 from cinnabar.schemas.pointers import unescape
 
 #: The endings of files that are read as YAML.

@@ -13,7 +13,8 @@ from training.whole_model import save_network
 
 from cinnabar.engine.models.identity import fingerprint_of, pack_model, unpack_model
 from cinnabar.engine.models.reader.loading import load_network
-from cinnabar.engine.models.weights import difference, load_weights, save_difference
+from cinnabar.engine.models.weight_difference import difference
+from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.errors import ModelError
 
 

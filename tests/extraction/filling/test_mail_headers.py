@@ -10,7 +10,7 @@ import pytest
 from tests.support.cases import each
 
 from cinnabar.engine.fill.engine import Engine
-from cinnabar.engine.models.reader.inputs.questions import asks_for_headers
+from cinnabar.engine.models.reader.inputs.header_questions import asks_for_headers
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.checks.validation import Validator

@@ -12,7 +12,8 @@ import pytest
 
 from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.schemas import SchemaError, UnsupportedSchema, compile_schema, load_schema
-from cinnabar.schemas.parsing.texts import MAX_DIGITS, MAX_LEVELS, read_schema, schema_text
+from cinnabar.schemas.parsing.limits import MAX_DIGITS, MAX_LEVELS
+from cinnabar.schemas.parsing.texts import read_schema, schema_text
 
 #: A schema around another one, and the number of objects and lists that it adds.
 WRAPS: dict[str, tuple[Callable[[Any], Any], int]] = {

@@ -1,13 +1,4 @@
-"""The model's questions: the words of a schema's fields, as texts that the encoder reads, and what they tell.
-
-A description may name a value that stands for "none" ("0 when none is charged"). Here the values are found that the
-slot accepts; the network decides from the words whether one is the default of an absent value, or only an example, a
-bound or a count of digits (`Network.defaults`).
-
-A field asks for what the headers of a mail say (who wrote it to whom, when, under which id) if one of the words of its
-name is about a mail's people or addresses, or if all of them are those of a header: a `date` may be that of the mail, a
-`delivery_date` is not. A description asks by words of the first kind alone.
-"""
+"""The model's questions: the words of a schema's fields, as texts that the encoder reads."""
 
 from __future__ import annotations
 
@@ -20,17 +11,13 @@ from functools import lru_cache
 import torch
 
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
-from cinnabar.engine.models.reader.inputs.mentions import MentionReader
+from cinnabar.engine.models.reader.inputs.named_values import NAMED_VALUES, NamedValue, named_values
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, LABEL_PIECES, NOTE_PIECES, Questions
 from cinnabar.engine.models.reader.inputs.wordpieces import CLS_ID, SEP_ID, WordPieces
 from cinnabar.engine.readings.codes import CURRENCY_CODES, CURRENCY_SIGNS, code_kinds, codes_of, names_of
 from cinnabar.schemas.form.form import ArrayNode, Form, Slot, walk
 from cinnabar.schemas.pointers import unescape
 
-#: The values of a description that are used: its last ones, because descriptions name the default at the end.
-NAMED_VALUES = 4
-#: The characters of a description that are searched; the encoder reads no more (QUESTION_PIECES).
-NAMED_WITHIN = 240
 #: The pieces of a question that are read; longer descriptions are cut.
 QUESTION_PIECES = 40
 #: The kinds of slots that take whole mentions (mentions.py).
@@ -38,56 +25,6 @@ TYPED = (KINDS.index("number"), KINDS.index("date"), KINDS.index("time"))
 # Letters of scripts that are written without blanks: Thai, and what follows from kana and Chinese on.
 _WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ud7ff\U00020000-\U0003ffff]")
 _WORD_OR_SIGN = re.compile(rf"[^\W_]+|[{CURRENCY_SIGNS}]")
-
-
-#: Words in quotation marks, and codes in capital letters: the texts that a description names.
-_QUOTED = re.compile(
-    r"(?<!\w)(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|[“„«‘]([^”“»’]{1,40})[”“»’])(?!\w)"
-)
-_CODE = re.compile(r"\b[A-Z]{2,8}(?:/[A-Z]{1,3})?\b")
-
-
-@dataclass(frozen=True, slots=True)
-class NamedValue:
-    """A value that a description names: its characters [start, end), and its canonical JSON text."""
-
-    start: int
-    end: int
-    text: str
-
-
-def named_values(slot: Slot, note: str, typed: bool) -> tuple[NamedValue, ...]:
-    """Returns the named values of a description that the slot accepts, in order; `typed` ones are whole mentions."""
-    if not note or slot.options:
-        return ()
-    note = note[:NAMED_WITHIN]
-    reader = MentionReader(note)
-    if typed:
-        # The only number words are those for zero: "the first one" names no value. "null" is JSON's here, though it is
-        # a number in German.
-        values = [
-            NamedValue(a, b, text.decode())
-            for a, b, text in reader.typed_mentions(slot)
-            if any(map(str.isdigit, note[a:b])) or (text == b"0" and note[a:b].lower() != "null")
-        ]
-    else:
-        values = []
-        for match in sorted([*_QUOTED.finditer(note), *_CODE.finditer(note)], key=lambda m: m.start()):
-            inner = match.lastindex or 0
-            read = reader.read(slot, match.span(inner))
-            if read is not None:
-                values.append(NamedValue(*match.span(inner), read.decode()))
-    # A number that is also a code is one value. If one value lies within another ("12 June 2020", "2020"), the longer
-    # one counts.
-    places = {(n.start, n.end): n for n in reversed(values)}
-    whole = [n for n in reversed(places.values()) if not any(_within(n, other) for other in values)]
-    return tuple(whole[-NAMED_VALUES:])
-
-
-def _within(inner: NamedValue, outer: NamedValue) -> bool:
-    return inner is not outer and outer.start <= inner.start and inner.end <= outer.end and (
-        inner.end - inner.start < outer.end - outer.start
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,39 +232,3 @@ def _pad_rows(rows: Iterable[tuple[int, ...]], count: int, width: int) -> torch.
     for i, row in enumerate(rows):
         out[i, : len(row[:width])] = torch.tensor(row[:width], dtype=torch.long)
     return out
-
-
-# People and addresses of a mail in seven languages.
-_ASKING = re.compile(
-    r"\b(?:senders?|sent|authors?|writers?|wrote|posted|posters?|submitted by|recipients?|addressees?|repl(?:y|ies)|"
-    r"e-?mails?[ -]?(?:add?ress\w*|id)|headers?|absender\w*|verfasser\w*|autor(?:in|es|e|a)?|auteurs?|autrice|"
-    r"escri(?:to|be) por|écrite? par|empfänger\w*|gesendet|versendet|e-?mail-?adress\w*|kopfzeilen?|"
-    r"expédit\w*|destinat[aá]ri\w*|destinataires?|envoyée?s?|adresse (?:e-?mail|électronique)|courriel|"
-    r"remitentes?|enviad[oa]s?|correo electrónico|mittent[ei]|inviat[oa]|posta elettronica|"
-    r"afzenders?|ontvangers?|verzonden|geadresseerden?|remetentes?)\b",
-    re.IGNORECASE,
-)
-# The words of headers, and those beside them in names such as `sent_at`.
-_NAME = re.compile(
-    r"\b(?:from|to|cc|bcc|date|sent|received|sender|recipient|author|message|mail|email|subject|thread|reply|"
-    r"von|an|datum|absender|empfänger|nachricht|de|à|expéditeur|destinataire|fecha|remitente|destinatario|mensaje|"
-    r"da|data|mittente|messaggio|van|aan|afzender|ontvanger|bericht|para|remetente|mensagem)\b"
-)
-_BESIDE = re.compile(r"\b(?:ids?|address(?:es)?|names?|time|at|on|by|the|of|list|line|original)\b")
-_MAIL = re.compile(r"\be?mail\b")
-
-
-def asks_for_headers(slot: Slot) -> bool:
-    """Returns whether the headers of a mail may have the value of a slot."""
-    return slot.format in ("email", "idn-email") or _asks(slot.path, slot.title, slot.description)
-
-
-@lru_cache(maxsize=1024)
-def _asks(path: str, title: str, description: str) -> bool:
-    names = [words_of(name) for name in (*path.split("/"), title) if name.strip("*")]
-    if any(_ASKING.search(text) for text in (*names, description)):
-        return True
-    return any(
-        _MAIL.search(name) or (_NAME.search(name) and not _NAME.sub("", _BESIDE.sub("", name)).strip())
-        for name in names
-    )

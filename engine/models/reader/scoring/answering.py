@@ -16,7 +16,8 @@ import torch
 import torch.nn.functional as F
 
 from cinnabar.engine.model import Candidate, Canvas
-from cinnabar.engine.models.reader.inputs.questions import TYPED, asks_for_headers, kind_of
+from cinnabar.engine.models.reader.inputs.header_questions import asks_for_headers
+from cinnabar.engine.models.reader.inputs.questions import TYPED, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS
 from cinnabar.engine.models.reader.memory.form import FormMemory
 from cinnabar.engine.models.reader.memory.passage import Memory

@@ -9,7 +9,8 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.inputs.questions import NAMED_VALUES, Question, form_questions, question_tensors
+from cinnabar.engine.models.reader.inputs.named_values import NAMED_VALUES
+from cinnabar.engine.models.reader.inputs.questions import Question, form_questions, question_tensors
 
 
 def asked(**field: Any) -> Question:

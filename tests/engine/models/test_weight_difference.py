@@ -16,7 +16,8 @@ from training.whole_model import save_network
 from cinnabar.engine.models import identity
 from cinnabar.engine.models.identity import base_of, fingerprint_of
 from cinnabar.engine.models.reader.loading import load_model, load_network
-from cinnabar.engine.models.weights import add_difference, difference, load_weights, save_difference
+from cinnabar.engine.models.weight_difference import add_difference, difference
+from cinnabar.engine.models.weights import load_weights, save_difference
 from cinnabar.errors import ModelError
 
 
