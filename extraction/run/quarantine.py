@@ -129,10 +129,10 @@ def release(out: Path, chosen: Sequence[HeldDocument], allowed: Sequence[str] = 
         if not accepted:
             continue
         compiled = compile_schema(source.schema)
-        outcomes = apply_checks(_outcomes(out, accepted), Checks(source, compiled), "flag")
-        paths = [outcome.path for outcome in outcomes]
+        paths = [one.path for one in accepted]
         with Store.open(out) as store:
             commit_waiting(store)
+            outcomes = apply_checks(_outcomes(store, accepted), Checks(source, compiled), "flag")
             arguments = {"release": paths, "fields": list(allowed)}
             run = Run(store, source, compiled, engine, arguments, inputs=paths, retry_quarantined=True)
             run.commit_batch(outcomes)
@@ -159,12 +159,12 @@ def _objection(one: HeldDocument, judge: Validator, allowed: Sequence[str]) -> s
     return ""
 
 
-def _outcomes(out: Path, chosen: Sequence[HeldDocument]) -> list[Outcome]:
+def _outcomes(store: Store, chosen: Sequence[HeldDocument]) -> list[Outcome]:
     sql = (
         "SELECT document, media_type, size, pages, parts, characters, flags FROM documents"
         " WHERE list_contains(?, document)"
     )
-    with connect(out, views=("documents",)) as connection:
+    with connect(store.out, views=("documents",), rows=store.rows) as connection:
         rows = connection.execute(sql, [[one.document for one in chosen]]).fetchall()
     read = {
         digest: DocumentInfo(digest, kind, size, pages, parts, characters, tuple(flags))
