@@ -48,6 +48,7 @@ class StoredRows(Closing):
         sources = {
             table: f"(SELECT * FROM {files_as_table(self._out, committed, table)} UNION ALL BY NAME {no_rows(columns)})"
             for table, columns in TABLE_COLUMNS.items()
+            if f"{{{table}}}" in sql
         }
         try:
             with self._opened().cursor() as cursor:
