@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.questions import (
     Question,
@@ -17,7 +18,7 @@ from cinnabar.engine.models.reader.inputs.questions import (
     plain_words,
 )
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, LONGEST, OVERLAP, STATES, Board, Window, cut
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.training.labels import Labels
 from cinnabar.engine.training.targets import SlotTarget, Wrapped, slot_target
 from cinnabar.schemas.form.form import Form

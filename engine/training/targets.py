@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from cinnabar.engine.evidence.search import fold
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader, word_ends, word_starts
 from cinnabar.engine.models.reader.inputs.questions import FormQuestions, Question, is_printed, kind_of
 from cinnabar.engine.models.reader.inputs.tensors import KINDS, VALUE_PIECES
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.network.network import BOOLEANS, LONGEST_SPAN
 from cinnabar.engine.training.labels import LabelledLeaf, LabelledRow
 

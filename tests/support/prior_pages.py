@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.engine.models.reader.network.test_phrase_vectors import letters
 from tests.support.tiny_network import tiny_network, wordpieces
 
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.priors.name_matching import Page, WordVectors
 from cinnabar.engine.models.reader.priors.prior import PriorInput
 from cinnabar.schemas.form.form import Form

@@ -14,11 +14,12 @@ from cinnabar.engine.model import WHOLE, Canvas, Row, Scores, SlotInstance
 from cinnabar.engine.models.int8_matmul import use_integer_products
 from cinnabar.engine.models.reader.calibration import Calibration
 from cinnabar.engine.models.reader.decoding import WindowDecoder, WindowsAsked
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.mixed_choices import MixedSlot, pointed_at
 from cinnabar.engine.models.reader.inputs.tensors import Window, cut, padded_length, sheet, to_device
 from cinnabar.engine.models.reader.inputs.views import SlotView, row_places, views_of
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces, WordPieces
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 from cinnabar.engine.models.reader.memory.form import FormMemory, FormRequest, read_form
 from cinnabar.engine.models.reader.memory.passage import LateStates, ListedOption, MatchedRow, Memory
 from cinnabar.engine.models.reader.network.encoder import WindowStates

@@ -15,7 +15,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cinnabar.engine.models.reader.inputs.wordpieces import CELL_GAP, Pieces, WordPieces
+from cinnabar.engine.models.reader.inputs.cells import CELL_GAP
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces, WordPieces
 
 #: The rows of the table that letter n-grams are hashed into; row 0 is for nothing.
 BUCKETS = 65536

@@ -13,9 +13,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import Window
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.network.encoder import WindowStates
 from cinnabar.engine.models.reader.priors.priors import Priors
 from cinnabar.engine.request import Passage

@@ -19,9 +19,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cinnabar.engine.models.reader.inputs.cells import UNDER_SHARE
 from cinnabar.engine.models.reader.inputs.letter_ngrams import spelt_names
 from cinnabar.engine.models.reader.inputs.tensors import ROWS, Board, Phrases, Questions, Sheet
-from cinnabar.engine.models.reader.inputs.wordpieces import UNDER_SHARE, WordPieces
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.tables.lines import ACROSS
 
 #: The similarity of two words that says nothing; similarity is counted from there.

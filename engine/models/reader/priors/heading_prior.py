@@ -15,8 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import words_of
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns
 from cinnabar.engine.models.reader.priors.config import HeadingPriorConfig, PriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import (
     Floats,

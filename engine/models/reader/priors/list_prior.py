@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.priors.config import ListPriorConfig
 from cinnabar.engine.models.reader.priors.labels import Label, fields_of_record
 from cinnabar.engine.models.reader.priors.name_matching import Floats, Page

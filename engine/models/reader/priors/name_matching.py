@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import Question, words_of
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns, WordPieces
+from cinnabar.engine.models.reader.inputs.wordpieces import WordPieces
 from cinnabar.engine.models.reader.network.lexical_signals import phrase_likeness, vectors_of
 from cinnabar.engine.models.reader.priors.config import NameMatchingConfig
 from cinnabar.schemas.pointers import unescape

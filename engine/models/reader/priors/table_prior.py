@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.questions import form_questions
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns
 from cinnabar.engine.models.reader.priors.config import PriorConfig, TablePriorConfig
 from cinnabar.engine.models.reader.priors.name_matching import (
     FieldNames,

@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from cinnabar.engine.model import Candidate, Scores
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader, word_ends, word_starts
 from cinnabar.engine.models.reader.inputs.mixed_choices import MixedSlot
 from cinnabar.engine.models.reader.inputs.tensors import Sheet, Window
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns, Pieces
+from cinnabar.engine.models.reader.inputs.wordpieces import Pieces
 from cinnabar.engine.models.reader.network.encoder import FLOOR, DecoderOutput
 from cinnabar.engine.models.reader.network.network import Network
 from cinnabar.engine.readings.codes import account_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.tiny_network import wordpieces
 
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.training.targets import Wrapped
 
 TABLE = """\

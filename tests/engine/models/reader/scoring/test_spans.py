@@ -11,9 +11,9 @@ import pytest
 import torch
 from tests.support.tiny_network import form_of, tiny_network, wordpieces
 
+from cinnabar.engine.models.reader.inputs.columns import Columns
 from cinnabar.engine.models.reader.inputs.mentions import MentionReader
 from cinnabar.engine.models.reader.inputs.tensors import Window, cut, sheet
-from cinnabar.engine.models.reader.inputs.wordpieces import Columns
 from cinnabar.engine.models.reader.network.encoder import FLOOR, DecoderOutput
 from cinnabar.engine.models.reader.scoring.spans import (
     CANDIDATES,
