@@ -147,7 +147,7 @@ def _serve_list(app: FastAPI, review: Review) -> None:
     ) -> Response:
         chosen = ListSelection(search, schema, status, code, flag, reviewed, doubtful, order)
         listed = review.listing.sort(chosen)
-        place = review.listing.place(listed.name, document, document_schema)
+        place = review.listing.place(listed.name, document, document_schema) if document else -1
         return as_json({"list": listed.name, "total": listed.total, "place": place})
 
     @app.get("/api/documents")
