@@ -7,7 +7,9 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import duckdb
 import pytest
 from tests.support.begun_runs import begun_extraction
 from tests.support.notes import NOTE
@@ -61,6 +63,14 @@ def records(out: Path) -> list[tuple[Any, ...]]:
     rows = query(out, "select document, confidence, flags, record_json from records where latest").rows
     fields = query(out, "select document, pointer, value_json, confidence, spans from fields").rows
     return [*sorted(rows), *sorted(fields, key=str)]
+
+
+def test_a_run_opens_one_database(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Mock(side_effect=duckdb.connect)
+    monkeypatch.setattr("cinnabar.extraction.store.queries.duckdb.connect", opened)
+    for _ in range(2):
+        assert extract([folder], load_schema(NOTE), tmp_path / "out", READING).report is not None
+    assert opened.call_count == 2
 
 
 def test_documents_are_parsed_while_the_model_is_loaded(
