@@ -7,7 +7,7 @@ later. Open properties are rows too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -209,11 +209,8 @@ class _Builder:
             raise problem
         if not known:
             self._mark(node, selector.instance, places)
-        if count := self.counts[pointer]:
-            for option, branch in zip(node.selector.options, node.branches, strict=True):
-                own = [*slot_pointers(branch, pointer)]
-                if len(own) == count and all(at in self.known for at in own):
-                    self.layout.told.setdefault(selector.instance, option)
+        if (branch := known_branch(node, pointer, self.known, self.counts)) is not None:
+            self.layout.told[selector.instance] = node.selector.options[branch]
         return ChoicePlace(node, selector, tuple(branches), optional, known)
 
     def _mark(self, node: ChoiceNode, selector: int, places: Sequence[range]) -> None:
@@ -278,10 +275,22 @@ class _Builder:
         return ArrayPlace(node, tuple(items), demanded, optional, known, prefix, tuple(keys))
 
 
-def slot_pointers(node: Node, pointer: str) -> Iterator[str]:
+def known_branch(node: ChoiceNode, pointer: str, known: Collection[str], counts: Mapping[str, int]) -> int | None:
+    """Returns the first branch of a choice whose values are all that is known of it; None if there is none.
+
+    counts: how many known values lie at or below each place.
+    """
+    for at, branch in enumerate(node.branches if pointer in counts else ()):
+        own = [*_slot_pointers(branch, pointer)]
+        if len(own) == counts[pointer] and all(one in known for one in own):
+            return at
+    return None
+
+
+def _slot_pointers(node: Node, pointer: str) -> Iterator[str]:
     """Yields the pointers of the slots of a node, outside of lists."""
     if isinstance(node, Slot):
         yield pointer
     elif isinstance(node, ObjectNode):
         for place in node.properties:
-            yield from slot_pointers(place.node, f"{pointer}/{escape(place.name)}")
+            yield from _slot_pointers(place.node, f"{pointer}/{escape(place.name)}")

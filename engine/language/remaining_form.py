@@ -7,16 +7,17 @@ values are. Afterwards the frozen values join the answer, byte for byte.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cinnabar.engine.fill.layout import slot_pointers
+from cinnabar.engine.fill.layout import known_branch
 from cinnabar.engine.fill.writing import minimal
 from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.strings import scalar_value
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
-from cinnabar.schemas.pointers import above, escape, items_named, lies_within
+from cinnabar.schemas.pointers import above, escape, items_named
 
 #: Marks a property that is left out.
 LEFT_OUT = object()
@@ -32,9 +33,10 @@ class Remaining:
 
     def __init__(self, request: Request) -> None:
         self._whole, self._known, self._counted = request.form, request.known, request.counted
-        self._above = {place for pointer in request.known for place in above(pointer)}
-        self._elsewhere = request.elsewhere - self._above
-        self._above |= {place for pointer in self._elsewhere for place in above(pointer)}
+        # How many known values, and places that are asked elsewhere, lie at or below each place.
+        self._above = Counter(place for pointer in request.known for place in above(pointer))
+        self._elsewhere = request.elsewhere - self._above.keys()
+        self._above.update(place for pointer in self._elsewhere for place in above(pointer))
         there = (pointer for pointer, text in request.known.items() if text is not None)
         self._there = {place for pointer in there for place in above(pointer)}
         self.form: Form | None = request.form
@@ -120,7 +122,8 @@ class Remaining:
             text = self._known[pointer]
             return LEFT_OUT if text is None else scalar_value(text)
         if isinstance(node, ChoiceNode):
-            return self._branch(node, pointer) if frozen else LEFT_OUT
+            branch = known_branch(node, pointer, self._known, self._above)
+            return LEFT_OUT if branch is None else self._join(node.branches[branch], LEFT_OUT, pointer)
         if isinstance(node, ArrayNode):
             if not frozen:
                 return LEFT_OUT
@@ -139,11 +142,3 @@ class Remaining:
             if part is not LEFT_OUT or place.required:
                 members_filled[place.name] = minimal(place.node) if part is LEFT_OUT else part
         return members_filled | {name: part for name, part in members.items() if name not in members_filled}
-
-    def _branch(self, node: ChoiceNode, pointer: str) -> Any:
-        """Returns the frozen value of a choice: that of the branch with the frozen places."""
-        known = {at for at in self._known if lies_within(at, pointer)}
-        for branch in node.branches:
-            if known == set(slot_pointers(branch, pointer)):
-                return self._join(branch, LEFT_OUT, pointer)
-        return LEFT_OUT

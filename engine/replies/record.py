@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from cinnabar.engine.asking.provider_schema import ROOT, Wire
@@ -18,7 +18,7 @@ from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.form import Form, ObjectNode, Slot, json_length
 from cinnabar.schemas.judging.judge import Violation
-from cinnabar.schemas.pointers import lies_within
+from cinnabar.schemas.pointers import above, lies_within
 
 #: Characters that a text may have in any case; a longer one than its document is stated nowhere in that.
 WRITTEN_LENGTH = 1000
@@ -191,7 +191,7 @@ def _anchor_rows(writer: Writer, offset: int) -> dict[str, tuple[int, float]]:
     starts: dict[str, tuple[int, float]] = {}
     begins: dict[str, list[tuple[int, float]]] = {}
     for pointer, leaf in writer.leaves.items():
-        for row in _rows_above(pointer, writer.rows):
+        for row in (at for at in above(pointer) if at in writer.rows):
             if leaf.spans:
                 begins.setdefault(row, []).append((leaf.spans[0][0], leaf.confidence))
             elif not _is_absent(leaf):
@@ -207,8 +207,3 @@ def _anchor_rows(writer: Writer, offset: int) -> dict[str, tuple[int, float]]:
 
 def _is_absent(leaf: Leaf) -> bool:
     return leaf.origin == "absent" or leaf.missing
-
-
-def _rows_above(pointer: str, rows: Mapping[str, object]) -> list[str]:
-    cuts = [at for at, letter in enumerate(pointer) if letter == "/" and at] + [len(pointer)]
-    return [pointer[:cut] for cut in cuts if pointer[:cut] in rows]
