@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,7 @@ from cinnabar.extraction.documents.pdf.page_content import (
     page_content,
     plain_content,
 )
-from cinnabar.extraction.documents.processes.serving import end_with
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+from cinnabar.extraction.documents.processes.serving import end_with, read_whole, write_whole
 
 #: Shares of a document's time: after the first, pages are read as plain text; after the second, none. In a second try a
 #: page may take the third.
@@ -238,37 +236,40 @@ class _Copy(Closing):
     """A copy of this process that works on the numbers from `first` to `count`; a context manager that ends it."""
 
     def __init__(self, work: Work, first: int, count: int) -> None:
-        # Cold start: few files need copies.
-        from multiprocessing import get_context
-
-        fork = get_context("fork")
-        self._reader, writer = fork.Pipe(duplex=False)
-        self._process = fork.Process(target=_serve, args=(writer, os.getpid(), work, first, count))
-        self._process.start()
-        writer.close()
+        self._reader, writer = os.pipe()
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            # Nothing of the parent may run on in the copy, whatever happens.
+            try:
+                os.close(self._reader)
+                end_with(parent)
+                _serve(writer, work, first, count)
+            finally:
+                os._exit(0)
+        os.close(writer)
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.join()
-        self._process.close()
-        self._reader.close()
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._reader)
 
     def receive(self, answers: list[Any], deadline: float) -> bool:
         """Appends the answers for the next number; returns False if the copy died or was late."""
-        with suppress(EOFError, OSError):
-            while self._reader.poll(max(deadline - time.monotonic(), 0.0)):
+        with suppress(TimeoutError, EOFError):
+            while size := int.from_bytes(read_whole(self._reader, 8, deadline), "little"):
+                if size > MAX_PAGE_ANSWER:
+                    return False
                 # The copy may do no more than this process, which reads the same bytes.
-                answer = pickle.loads(self._reader.recv_bytes(MAX_PAGE_ANSWER))
-                if answer is None:
-                    return True
-                answers.append(answer)
+                answers.append(pickle.loads(read_whole(self._reader, size, deadline)))
+            return True
         return False
 
 
-def _serve(writer: Connection, parent: int, work: Work, first: int, count: int) -> None:
-    """Sends the answers for these numbers, and None behind those for each."""
-    end_with(parent)
+def _serve(writer: int, work: Work, first: int, count: int) -> None:
+    """Sends the answers for these numbers behind their sizes, and no size behind those for each."""
     for number in range(first, count):
-        for answer in work(number):
-            writer.send(answer)
-        writer.send(None)
+        for answer in map(pickle.dumps, work(number)):
+            write_whole(writer, len(answer).to_bytes(8, "little"), answer)
+        write_whole(writer, bytes(8))
