@@ -46,15 +46,14 @@ os.environ["CINNABAR_PRECISION"] = "int8"
 #: Fixtures that start servers of several processes, which takes ten seconds and more.
 SERVERS = {"prefect_server", "cluster"}
 #: Tests that a change of the product does not need: of benches, of what trains the weights, of the samples' truths.
-BESIDE = ("bench", "training", "data/test_samples.py")
+BESIDE = tuple(str(HERE / one) for one in ("bench", "training", "data/test_samples.py"))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow the tests beside the product, of a real Prefect or Ray server, and of all examples of a property."""
     for item in items:
-        beside = any(item.path.is_relative_to(HERE / one) for one in BESIDE)
-        if beside or SERVERS & {*getattr(item, "fixturenames", ())}:
+        if str(item.path).startswith(BESIDE) or SERVERS & {*getattr(item, "fixturenames", ())}:
             item.add_marker("slow")
         if not QUICK and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("slow")

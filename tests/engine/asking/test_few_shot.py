@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.effort import first
+from tests.support import effort
 from tests.support.remote_forms import form_of, request
 from tests.support.tiny_checkpoint import SPECIAL, write_checkpoint
 
@@ -98,7 +98,7 @@ def test_a_document_among_the_examples_does_not_get_itself(own: str) -> None:
     assert few(4000, examples(BILLS[2])).nearest(FORM, own) == ()
 
 
-@settings(max_examples=60, deadline=None)
+@effort.examples(60)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=14), st.text(max_size=60), st.integers(60, 900))
 def test_examples_stay_within_their_room_and_never_hold_the_document(texts: list[str], own: str, room: int) -> None:
     shown = [Example(f"{text} {at}", "{}") for at, text in enumerate(texts)]
@@ -152,7 +152,7 @@ def test_prompts_with_the_same_examples_share_a_beginning_that_ends_with_them(mo
     assert shared.endswith("Document:\n") and all(one.text in shared for one in BILLS[:4])
 
 
-@pytest.mark.parametrize("effort", first(1, ["low", "instant"]))
+@pytest.mark.parametrize("effort", effort.first(1, ["low", "instant"]))
 def test_records_are_valid_and_do_not_depend_on_the_batch(model: LanguageModel, effort: str) -> None:
     texts = [BILL.format(70), PARCEL.format(70), BILL.format(1), "other"]
     requests = [asked(str(at), text) for at, text in enumerate(texts)]

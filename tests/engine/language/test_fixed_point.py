@@ -66,7 +66,7 @@ def written(model: Decoder, *tasks: Task) -> list[tuple[object, ...]]:
     ]
 
 
-@pytest.mark.parametrize("seed", first(2, range(SEEDS)))
+@pytest.mark.parametrize("seed", first(1, range(SEEDS)))
 def test_alone_and_beside_others_and_with_right_and_wrong_drafts_a_record_is_the_same_to_the_bit(
     seed: int, model: Decoder
 ) -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import packet_files
 from tests.support.effort import examples
@@ -169,7 +169,7 @@ def test_the_pages_of_a_part_have_the_text_of_the_whole(scan):
     assert [one.page for one in part.parts] == [3, 4, 5] and part.digest == PageRange(3, 5).digest(whole.digest)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(1, 40), st.data())
 def test_every_page_is_in_one_part_or_a_sheet(pages, data):
     sheets = data.draw(st.sets(st.integers(1, pages), max_size=pages - 1))
@@ -187,7 +187,7 @@ def test_boundaries_of_others_are_told_as_damaged(tmp_path):
         stored_packet(tmp_path, "0" * 64)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.integers(1, 99),
     st.lists(st.tuples(st.integers(1, 99), st.sampled_from([90, 180, 270]))),

