@@ -13,7 +13,6 @@ from typing import Any
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.corrections.changes import counting_units, in_force, renamed_correction, renames_since
-from cinnabar.extraction.corrections.journal import waiting_corrections
 from cinnabar.extraction.corrections.stored import correction_rows
 from cinnabar.extraction.corrections.units import HUMAN, CorrectedPlace, property_of, scalars
 from cinnabar.extraction.store.records import LeafRow
@@ -244,8 +243,6 @@ def check_corrections_kept(store: Store, source: SchemaSource, compiled: Compile
     if any(entry.schema_fingerprint == source.fingerprint and entry.records for entry in store.commits()):
         return
     rows, lost = correction_rows(store.out, store.commits()), Counter[str]()
-    for entry in waiting_corrections(store.out):
-        rows.add(entry)
     made = [in_force(rows.of(pair)) for pair in rows.pairs if pair[1] == source.name]
     versions = {one.schema_fingerprint for own in made for one in own}
     renames = {older: renames_since(store.out, source.name, older, compiled) for older in versions}

@@ -15,6 +15,7 @@ from pathlib import Path
 from cinnabar.errors import NotAccepted
 from cinnabar.extraction.corrections.changes import (
     EXCLUDING,
+    Correction,
     counting_units,
     in_force,
     renamed_corrections,
@@ -54,33 +55,38 @@ class Revision:
             rows = self._rows()
         return any(one.action in EXCLUDING for one in in_force(rows.of((digest, self._rules.source.name))))
 
-    def states_before(self, outcomes: Sequence[Outcome]) -> dict[str, Reviewed]:
+    def states_before(self, outcomes: Sequence[Outcome], run_id: str) -> dict[str, Reviewed]:
         """Returns the states of the corrected documents among these, by digest, with the names of this run's version.
 
-        Corrections that were made while they were filled count, too: they are committed first. The caller holds the
-        store until the commit.
+        Corrections that were made, or taken back, since this run began count, too: they are committed first. The caller
+        holds the store until the commit.
         """
         commit_waiting(self._store)
         rows, name, out = self._rows(), self._rules.source.name, self._store.out
         digests = (one.digest for one in outcomes if one.digest and one.status != "skipped")
-        wanted = {(digest, name) for digest in digests if in_force(rows.of((digest, name)))}
+        wanted = {(digest, name) for digest in digests if rows.of((digest, name))}
         stored = states(out, self._store.commits(), wanted, rows)[0] if wanted else {}
         here = self._rules.source.fingerprint
         return {
             pair[0]: replace(state, corrections=renamed_corrections(out, rows.of(pair), name, here))
             for pair, state in stored.items()
+            if in_force(rows.of(pair)) or state.run_id > run_id
         }
 
     def made_by_model(self, outcome: Outcome, before: Mapping[str, Reviewed]) -> Outcome:
         """Returns an outcome without what a person said: where a backfill kept that, with what models had made of it.
         """
         state = before.get(outcome.digest)
-        if not self._keeps or state is None or outcome.record is None or state.uncorrected.record is None:
+        return outcome if state is None else self._without(outcome, state, state.corrections)
+
+    def _without(self, outcome: Outcome, state: Reviewed, corrections: Sequence[Correction]) -> Outcome:
+        """Returns an outcome with what models had made of the places that these corrections fixed."""
+        if not self._keeps or outcome.record is None or state.uncorrected.record is None:
             return outcome
         own, older = self._rules.source, state.schema_fingerprint
         renames = renames_between(self._store.out, own.name, older, own.fingerprint)
         draft = RecordDraft(renamed_record(state.uncorrected.record, renames))
-        kept = [unit for unit in counting_units(state.in_force) if _has(outcome.record, unit)]
+        kept = [unit for unit in counting_units(corrections) if _has(outcome.record, unit)]
         places = [self._rules.carry(draft.unit(unit.pointer), outcome.record, older).unit for unit in kept]
         with suppress(NotAccepted):
             return replace(outcome, record=with_units(outcome.record, places, self._rules))
@@ -93,19 +99,23 @@ class Revision:
 
         `accepted` are the outcomes of models as they are stored, `filled` the same ones with what a backfill kept.
         """
-        records = {one.path: one.record for one in filled}
+        kept = {one.path: one for one in filled}
         return [
-            self._revise(one, records[one.path] or one.record, before[one.digest])
+            self._revise(one, kept[one.path], before[one.digest])
             for one in accepted
-            if one.status != "skipped" and one.record is not None and one.digest in before
+            if one.status != "skipped" and one.digest in before
+            if one.record is not None or before[one.digest].other_kind
         ]
 
-    def _revise(self, outcome: Outcome, record: Record, state: Reviewed) -> Reviewed:
+    def _revise(self, outcome: Outcome, filled: Outcome, state: Reviewed) -> Reviewed:
         own = replace(state, schema_fingerprint=self._rules.source.fingerprint)
         base = own.with_outcome(outcome)
         if state.other_kind:
             made = other_kind_outcome(outcome.path, outcome.digest, outcome.schema)
         else:
+            # What a backfill kept and a person took back meanwhile is the model's again.
+            gone = [one for one in state.corrections if one.undone is not None]
+            record = self._without(filled, state, gone).record or outcome.record
             made = corrected(replace(outcome, record=record), state.in_force, base, self._rules)
         return replace(own, base=base).with_outcome(made)
 

@@ -151,7 +151,8 @@ class Corrector:
         over, waiting = told_apart(self._out, committed), tuple(one.identity for one in entries)
         known = self._judged.get(pair)
         if known is None or known[:2] != (over, waiting):
-            known = Judged(over, waiting, after_waiting(self._out, state, entries)[0])
+            state, counting = after_waiting(self._out, state, entries)
+            known = Judged(over, tuple(one.identity for one in counting), state)
         return known
 
     def _write(self, before: Judged, entry: WaitingCorrection) -> Reviewed:

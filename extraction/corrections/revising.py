@@ -158,7 +158,7 @@ def other_kind_outcome(path: str, document: str, schema: str = "") -> Outcome:
 
 def outcome_of(state: Reviewed) -> Outcome:
     """Returns the outcome of a corrected document."""
-    if state.other_kind or state.record is None:
+    if state.other_kind:
         return replace(other_kind_outcome(state.path, state.document), engine=state.engine_fingerprint)
     return state.outcome_with(state.record)
 

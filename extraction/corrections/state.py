@@ -24,8 +24,9 @@ class Reviewed:
     """The state of one document under one schema; `record` is None if there is none.
 
     `corrections` are those in force and those taken back, oldest first. `outcome` is `written`, `quarantined` or
-    `skipped`, with its `code`, `detail` and `pointers`. `base` is the state before anybody corrected the record, as the
-    run `base.run_id` stored it; None if nobody did. `before` is the state that a change has led from.
+    `skipped`, with its `code`, `detail` and `pointers`; `parsers` read the document. `base` is the state before anybody
+    corrected the record, as the run `base.run_id` stored it; None if nobody did. `before` is the state that a change
+    has led from.
     """
 
     document: str
@@ -38,6 +39,7 @@ class Reviewed:
     code: str = ""
     detail: str = ""
     pointers: tuple[str, ...] = ()
+    parsers: tuple[str, ...] = ()
     record: Record | None = None
     corrections: tuple[Correction, ...] = ()
     base: Self | None = None
@@ -88,9 +90,9 @@ class Reviewed:
         """Returns the base, or what stands for it before the first correction."""
         return self.base or self
 
-    def outcome_with(self, record: Record) -> Outcome:
+    def outcome_with(self, record: Record | None) -> Outcome:
         """Returns the outcome that the folder would store of the document with this record."""
-        info = DocumentInfo(self.document, "", 0, 0, 0, 0)
+        info = DocumentInfo(self.document, "", 0, 0, 0, 0, parsers=self.parsers)
         status: Literal["written", "quarantined"] = "written" if self.outcome == "written" else "quarantined"
         said = self.code, self.detail, self.document, info, record
         return Outcome(self.path, status, *said, pointers=self.pointers, engine=self.engine_fingerprint)
@@ -105,6 +107,7 @@ class Reviewed:
             code=made.code,
             detail=made.detail,
             pointers=made.pointers,
+            parsers=made.parsers or self.parsers,
             record=made.record,
         )
 

@@ -26,7 +26,7 @@ from cinnabar.extraction.corrections.changes import (
 )
 from cinnabar.extraction.corrections.journal import WaitingCorrection
 from cinnabar.extraction.corrections.state import Reviewed
-from cinnabar.extraction.corrections.units import HUMAN, record_from, scalars, text_at
+from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, record_from, scalars, text_at
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.records import LeafRow, Record
@@ -184,24 +184,38 @@ def states(
     documents = {document for document, _ in pairs}
     rows = rows or correction_rows(out, committed, documents)
     by_pair = {pair: Reviewed(*pair, corrections=rows.of(pair)) for pair in pairs}
-    corrected = {row["run_id"] for row in _rows(out, committed, "runs", _CORRECTED)}
+    corrected = _runs_of_corrections(out, committed)
     older = _bases_of_0_4(out, committed, documents)
     for name in {name for _, name in pairs}:
         own = [entry for entry in committed if entry.schema_name == name]
         outcomes = _outcomes(out, own, {document for document, other in pairs if other == name})
         for document, stored in outcomes.items():
             of_person, state = stored[-1].run_id in corrected, stored[-1].read(out, name)
-            # What the last run of a model made under this version: a person corrected that.
-            made = next(
-                (one for one in reversed(stored) if one.run_id not in corrected and one.is_of(state)), stored[-1]
-            )
-            base = older.get((document, name, state.schema_fingerprint, made.run_id))
+            # The last record that a model made under this version: a person corrected that.
+            of_models = (one for one in reversed(stored) if one.run_id not in corrected and one.is_of(state))
+            made = next((one for one in of_models if one.has_record), stored[-1])
+            key = document, name, state.schema_fingerprint
+            base = older.get((*key, made.run_id), older.get((*key, stored[-1].run_id)))
             if base is None and of_person and made is not stored[-1]:
                 base = _with_known(made.read(out, name), state)
             renamed = renamed_corrections(out, rows.of((document, name)), name, state.schema_fingerprint)
             by_pair[document, name] = replace(state, corrections=renamed, base=base)
     _LAST.answer = commits, by_pair, rows
     return by_pair, rows
+
+
+def _runs_of_corrections(out: Path, committed: Iterable[Manifest]) -> set[str]:
+    found = set[str]()
+    for path in (out / file.path for entry in committed for file in entry.files if file.table == "runs"):
+        with explain_broken_file(path):
+            stat = path.stat()
+            found |= _corrected_in(path, (stat.st_ino, stat.st_mtime_ns))
+    return found
+
+
+@lru_cache(_KEPT)
+def _corrected_in(path: Path, _: tuple[int, int]) -> frozenset[str]:
+    return frozenset(pq.read_table(path, columns=["run_id"], filters=_CORRECTED)["run_id"].to_pylist())
 
 
 def _with_known(base: Reviewed, state: Reviewed) -> Reviewed:
@@ -212,12 +226,18 @@ def _with_known(base: Reviewed, state: Reviewed) -> Reviewed:
     if base.outcome != "quarantined" or base.record is None or state.record is None:
         return base
     known = {leaf.pointer: leaf for leaf in state.record.leaves if leaf.origin != HUMAN}
-    was, now = base.record.value, state.record.value
-    same = (text_at(was, leaf.pointer) == text_at(now, leaf.pointer) for leaf in base.record.leaves)
-    leaves = [
-        known.get(leaf.pointer, leaf) if held else leaf for leaf, held in zip(base.record.leaves, same, strict=True)
-    ]
-    return replace(base, record=replace(base.record, leaves=tuple(leaves)))
+    was, now, record = base.record.value, state.record.value, state.record
+
+    def is_same(pointer: str) -> bool:
+        return text_at(was, pointer) == text_at(now, pointer)
+
+    leaves = [known.get(leaf.pointer, leaf) if is_same(leaf.pointer) else leaf for leaf in base.record.leaves]
+    flags = {*record.flags} - {flag for leaf in record.leaves for flag in leaf.flags} - {LEFT_OUT}
+    rows, lists, lengths = (
+        {at: one for at, one in own.items() if is_same(at)} for own in (record.rows, record.lists, record.lengths)
+    )
+    flags |= {flag for leaf in leaves for flag in leaf.flags}
+    return replace(base, record=Record.of(base.record.text, leaves, flags, rows, lists, lengths))
 
 
 def _bases_of_0_4(
@@ -257,6 +277,11 @@ class _StoredOutcome:
     def run_id(self) -> str:
         return str(self.row["run_id"])
 
+    @property
+    def has_record(self) -> bool:
+        """Returns True if it is stored with a record."""
+        return self.row["outcome"] == "written" or self.row["record_json"] is not None
+
     def is_of(self, state: Reviewed) -> bool:
         """Returns True if it is of the version of the schema that a state is of."""
         return bool(self.row["schema_fingerprint"] == state.schema_fingerprint)
@@ -269,7 +294,9 @@ class _StoredOutcome:
         pointers = tuple(row.get("pointers") or ())  # older files lack it
         held = row["outcome"] == "quarantined"
         record = _held(row["record_json"], pointers) if held else _written(out, self.entry, document, self.run_id)
-        return Reviewed(document, name, **said, outcome=row["outcome"], pointers=pointers, record=record)
+        parsers = tuple((row.get("parsers") or "").split())
+        told = {"outcome": row["outcome"], "pointers": pointers, "parsers": parsers}
+        return Reviewed(document, name, **said, **told, record=record)
 
 
 def _outcomes(

@@ -81,7 +81,7 @@ def _commit(
         run_id = store.new_run_id()
         rows = [entry_rows(entry, state, run_id) for state in group for entry in own.get((state.document, name), ())]
         made = {"corrections": pa.concat_tables(rows).combine_chunks()} if rows else {}
-        there = [state for state in group if state.record is not None or state.other_kind]
+        there = [state for state in group if state.outcome]
         written = any(state.outcome == "written" and not state.other_kind for state in there)
         columns = rules_of(store.out, name, fingerprint).columns if written else None
         key = Key(run_id, name, fingerprint, there[0].engine_fingerprint if there else "")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cinnabar.engine.work_time import time_stage
 from cinnabar.extraction.corrections.carrying import check_corrections_kept
 from cinnabar.extraction.corrections.journal import unread_corrections
+from cinnabar.extraction.corrections.waiting_commits import commit_waiting
 from cinnabar.extraction.filling.model_sources import name_of, named_folder
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
 from cinnabar.extraction.filling.progress import ProgressListener
@@ -34,9 +35,11 @@ _SKIPS = 5000
 def open_output(assignment: Assignment, out: Path, stack: ExitStack) -> Store:
     """Opens the output folder of a run on the stack.
 
-    Raises UsageError if a schema does not go with the stored records, or corrections would be lost.
+    Corrections that wait are committed first: a run may choose records by what people said. Raises UsageError if a
+    schema does not go with the stored records, or corrections would be lost.
     """
     store = stack.enter_context(Store.open(out))
+    commit_waiting(store)
     for part in assignment.parts:
         store.check_united(part.source, part.compiled_schema)
         if not assignment.options.drop_corrections:

@@ -48,7 +48,8 @@ PUBLISH_EVERY = 2.0
 _OUTCOMES = (
     "WITH again AS (SELECT * FROM {outcomes} WHERE list_contains(?, run_id))"
     " SELECT outcome, code, count(*) FROM (FROM {outcomes} WHERE run_id = ? AND (outcome = 'skipped'"
-    " OR document IS NULL OR document NOT IN (SELECT document FROM again)) UNION ALL FROM again) GROUP BY ALL"
+    " OR document IS NULL OR (document, path) NOT IN (SELECT (document, path) FROM again)) UNION ALL FROM again)"
+    " GROUP BY ALL"
 )
 
 
@@ -203,24 +204,26 @@ class Run:
         RunError if the disk fails; then nothing of the batch counts.
         """
         with self._store.mutex:
-            before = self._revision.states_before(batch)
+            before = self._revision.states_before(batch, self.id)
             made = self._accept(self._revision.made_by_model(outcome, before) for outcome in batch)
             accepted, content = tables.batch_rows(made, self.key, self._record_schema)
             if not accepted:
                 return []
-            revised = self._revision.revise(accepted, batch, before)
-            if revised:
+            shown: dict[str, Outcome] = {}
+            if revised := self._revision.revise(accepted, batch, before):
+                shown = {one.path: one for one in map(outcome_of, revised)}
+                # A model's record does not count beside its corrected one in quarantine.
+                held = (_held_as(one, shown[one.path]) if one.path in shown else one for one in accepted)
+                accepted, content = tables.batch_rows(held, self.key, self._record_schema)
                 self._corrected.append(self._store.new_run_id())
                 key = replace(self.key, run_id=self._corrected[-1])
                 content = _join(content, corrected_rows(revised, key, self._record_schema))
-                shown = {one.path: one for one in map(outcome_of, revised)}
-                accepted = [shown.get(one.path, one) for one in accepted]
             self._commit(content)
             self._accounted.update(outcome.path for outcome in accepted)
             finished = (one for one in accepted if one.status != "skipped" and one.digest)
             self._written |= {done_key(one.digest, one.code, one.path): one.path for one in finished}
             self._store.publish_within(PUBLISH_EVERY)
-            return accepted
+            return [shown.get(one.path, one) for one in accepted]
 
     def is_refused(self, digest: str) -> bool:
         """Returns True if a person, or its packet, took this document out of this schema."""
@@ -326,6 +329,14 @@ def _join(some: Mapping[str, pa.Table], others: Mapping[str, pa.Table]) -> dict[
     """Returns the rows of both, by their folders."""
     both = {folder: pa.concat_tables([some[folder], others[folder]]).combine_chunks() for folder in {*some} & {*others}}
     return {**some, **others, **both}
+
+
+def _held_as(outcome: Outcome, corrected: Outcome) -> Outcome:
+    """Returns the outcome of a model as one in quarantine if its corrected record is held back."""
+    if outcome.status != "written" or corrected.status != "quarantined":
+        return outcome
+    told = {"code": corrected.code, "detail": corrected.detail, "pointers": corrected.pointers}
+    return replace(outcome, status="quarantined", **told)
 
 
 def _skipped_outcome(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:

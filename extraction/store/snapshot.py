@@ -133,9 +133,10 @@ _NO_RECORDS = (
 _WITHDRAWN = (
     "SELECT o.document, f.schema_fingerprint, max(o.run_id) AS run_id FROM outcomes AS o"
     " JOIN (SELECT DISTINCT schema_name, schema_fingerprint FROM outcomes) AS f USING (schema_name)"
-    " WHERE o.outcome <> 'written' AND o.run_id IN (SELECT run_id FROM {runs}"
+    " WHERE o.code = 'other_kind' AND o.run_id IN (SELECT run_id FROM {runs}"
     f" WHERE (arguments ->> '{COMMAND}') = '{CORRECT}')"
-    " AND (o.code = 'other_kind' OR o.schema_fingerprint = f.schema_fingerprint) GROUP BY ALL"
+    " OR o.outcome <> 'written' AND o.schema_fingerprint = f.schema_fingerprint"
+    " AND (o.document, o.run_id) IN (SELECT (document, run_id) FROM {corrections}) GROUP BY ALL"
 )
 # The conditions on a record, as `r`: no correction withdraws it (a folder without corrections does not look), and a
 # path still has its document.

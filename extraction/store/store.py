@@ -24,6 +24,7 @@ from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.compaction import batches_to_merge, merge_batches
 from cinnabar.extraction.store.files import FolderLock, explain_broken_file, failures, make_folder, write_whole
 from cinnabar.extraction.store.manifest import Manifest, StoredFile
+from cinnabar.extraction.store.model_runs import MODEL_RUN
 from cinnabar.extraction.store.names import check_local
 from cinnabar.extraction.store.path_safety import check_links, is_own
 from cinnabar.extraction.store.records import EMPTY_RECORD
@@ -76,6 +77,11 @@ _ROUTED = (
 )
 
 
+_OF_MODELS = f"SELECT run_id FROM {{runs}} WHERE {MODEL_RUN}"
+_READ_BY_MODELS = (
+    "SELECT (document, schema_fingerprint) FROM {outcomes}"
+    f" WHERE outcome <> 'skipped' AND run_id IN ({_OF_MODELS})"
+)
 #: Finished documents: the digests of those whose bytes were read, and digest and format of those that cannot be read as
 #: what their suffix tells.
 Done = set[str | tuple[str, str]]
@@ -149,6 +155,7 @@ class Store(Closing):
         self._lost = manifests.lost(self.out, self._manifests.values())
         # A lost manifest may be put back, and its files lie where those of its number would.
         kept = [int(path.stem.removeprefix("batch-")) for path in manifests.unnamed(self.out, commits)[1]]
+        self._last_run: datetime | None = None
         self._next = max(*kept, *(entry.number for entry in commits), manifests.published(self.out)[0], 0) + 1
         if self._next >= manifests.MOST_BATCHES:
             raise RunError(f"{self.out}: a file in it has a number that no batch has; remove it")
@@ -208,6 +215,9 @@ class Store(Closing):
             f" WHERE ({wanted}) AND schema_fingerprint = ? AND document IS NOT NULL"
             f" AND code IS DISTINCT FROM '{UNAVAILABLE}' AND NOT ({lacking})"
         )
+        if self.files("corrections"):
+            # What a model made may be set aside, and the corrected record not.
+            sql += f" AND (run_id IN ({_OF_MODELS}) OR (document, schema_fingerprint) IN ({_READ_BY_MODELS}))"
         # What today's parsers would read alike, by the parsers of a row.
         engine_of = cache(lambda parsers: read_by(engine_fingerprint, (parsers or "").split()))
         return {
@@ -260,10 +270,13 @@ class Store(Closing):
     def new_run_id(self, started: datetime | None = None) -> str:
         """Returns the id of a new run; it sorts behind all stored ones, even if the clock was set back."""
         stamp = manifests.now() if started is None else started
-        for (run_id,) in self.ask("SELECT DISTINCT run_id FROM {runs}"):
-            if is_own("run", run_id):
-                with contextlib.suppress(ValueError, OverflowError):  # no run of ours began then
-                    stamp = max(stamp, time_of(str(run_id)) + timedelta(milliseconds=1))
+        if self._last_run is None:
+            self._last_run = datetime.min.replace(tzinfo=UTC)
+            for (run_id,) in self.ask("SELECT DISTINCT run_id FROM {runs}"):
+                if is_own("run", run_id):
+                    with contextlib.suppress(ValueError, OverflowError):  # no run of ours began then
+                        self._last_run = max(self._last_run, time_of(str(run_id)))
+        self._last_run = stamp = max(stamp, self._last_run + timedelta(milliseconds=1))
         return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
 
     def commit(

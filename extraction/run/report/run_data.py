@@ -77,9 +77,10 @@ _QUERIES = {
     # the values without one, the mean confidence of records, the values that a person has looked at, and the share of
     # them that the person changed. The last decision on a value of a document counts.
     "shares": (
-        "WITH last AS (SELECT document, pointer, arg_max(action, made) AS action FROM corrections"
-        " WHERE schema_name = {schema} AND undone IS NULL GROUP BY 1, 2),"
-        " decided AS (SELECT run_id, count(*) AS reviewed, count(*) FILTER (d.action IN ('value', 'absent')) AS changed"
+        "WITH last AS (SELECT document, pointer, unnest(arg_max({{'action': action, 'after': after}}, made))"
+        " FROM corrections WHERE schema_name = {schema} AND undone IS NULL GROUP BY 1, 2),"
+        " decided AS (SELECT run_id, count(*) AS reviewed, count(*) FILTER (d.action IN ('value', 'absent')"
+        " AND coalesce(value_json, 'null') <> coalesce(d.after, 'null')) AS changed"
         " FROM (FROM own_values WHERE origin <> 'human') AS v LEFT JOIN last AS d USING (document, pointer)"
         " LEFT JOIN (SELECT document FROM last WHERE pointer = '' AND action = 'accept') AS whole"
         " ON whole.document = v.document"
