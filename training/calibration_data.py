@@ -18,7 +18,7 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.filling.merge.merging import merge
 from cinnabar.extraction.filling.overlay.facts import Facts, facts_of
-from cinnabar.extraction.filling.overlay.given import told
+from cinnabar.extraction.filling.overlay.given import known_to_model
 from cinnabar.extraction.filling.passages import chunks_for, passage_of
 from cinnabar.extraction.learning.evaluation import leaves_of, lists_of
 from cinnabar.extraction.run.batch.labelled_sets import LabelledSet, mark_of
@@ -78,7 +78,7 @@ def observe(
         passage = passage_of(read)
         characters += len(passage.text)
         facts = facts_of(read, form)
-        requests.append((path, pieces, facts, Request(read.digest, form, passage, *told(facts.given))))
+        requests.append((path, pieces, facts, Request(read.digest, form, passage, *known_to_model(facts.given))))
     observations: list[Observation] = []
     results = engine.fill([request for *_, request in requests])
     for (path, pieces, facts, request), result in zip(requests, results, strict=True):

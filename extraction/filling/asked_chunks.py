@@ -12,7 +12,7 @@ from dataclasses import replace
 from cinnabar.engine.request import Filled, Request
 from cinnabar.extraction.documents.chunking import Chunk
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.filling.overlay.given import Told
+from cinnabar.extraction.filling.overlay.given import KnownToModel
 from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.schemas.form.form import Form, Node, ObjectNode, walk
 from cinnabar.schemas.pointers import above, escape
@@ -25,7 +25,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 def requests_of(
-    document: Document, form: Form, asked: Iterable[AskedChunk], beside: Told, draft: Filled | None = None
+    document: Document, form: Form, asked: Iterable[AskedChunk], beside: KnownToModel, draft: Filled | None = None
 ) -> list[Request]:
     """Returns a request for each of these chunks, which tells what is given beside them; `draft` as in `Passage`."""
     passages = [(replace(passage_of(document, c.start, c.end), draft=draft), elsewhere) for c, elsewhere in asked]

@@ -17,7 +17,7 @@ from cinnabar.extraction.documents.chunking import chunks, on_pages, overlap_of
 from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.filling.asked_chunks import NOTHING, requests_of
 from cinnabar.extraction.filling.overlay.facts import facts_of
-from cinnabar.extraction.filling.overlay.given import told
+from cinnabar.extraction.filling.overlay.given import known_to_model
 from cinnabar.schemas.form.form import Form
 from cinnabar.wording import with_noun
 
@@ -95,4 +95,4 @@ def estimate_cost(
 def _requests(document: Document, form: Form, limit: int) -> list[Request]:
     found = chunks(document, limit, overlap_of(limit), tokens_of)
     pieces = [(c, NOTHING) for c in found if document.text[c.start : c.end].strip()]
-    return requests_of(document, form, pieces, told(facts_of(document, form).given))
+    return requests_of(document, form, pieces, known_to_model(facts_of(document, form).given))

@@ -21,7 +21,7 @@ from cinnabar.extraction.filling.evidence.emptiness import mark_empty
 from cinnabar.extraction.filling.holding import Bounds, JudgedRecord, error_text, outcome_of, to_quarantine
 from cinnabar.extraction.filling.merge.merging import merge
 from cinnabar.extraction.filling.overlay.facts import REFUSED, Facts, demanded_refusals, facts_of
-from cinnabar.extraction.filling.overlay.given import Given, gather, given_by, told
+from cinnabar.extraction.filling.overlay.given import Given, gather, given_by, known_to_model
 from cinnabar.extraction.filling.passages import chunks_for, tokens_of
 from cinnabar.extraction.filling.recording import ALONE, record_of
 from cinnabar.extraction.filling.refilling import Known, StoredRecord, lost_outcome
@@ -252,7 +252,7 @@ def _prepare(item: OpenedInput, job: Job, overtakes: bool) -> _AskedDocument | _
         facts, kept = facts_of(document, form), StoredRecord.of(item.known, form, lists=len(pieces) == 1)
         given = gather(() if kept is None else kept.given, facts.given)
         asked = [(piece, NOTHING) for piece in pieces] if kept is None or kept.asked else []
-        requests = requests_of(document, form, asked, told(given))
+        requests = requests_of(document, form, asked, known_to_model(given))
     except DocumentError as error:
         return to_quarantine(item.path, document, error.code, error.detail)
     except Exception as error:

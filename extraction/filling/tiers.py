@@ -29,7 +29,7 @@ from cinnabar.extraction.filling.merge.list_evidence import (
 )
 from cinnabar.extraction.filling.merge.merging import merge, prefer_confident_record
 from cinnabar.extraction.filling.merge.weighing import weighed
-from cinnabar.extraction.filling.overlay.given import Given, Told, put, told
+from cinnabar.extraction.filling.overlay.given import Given, KnownToModel, known_to_model, put
 from cinnabar.extraction.filling.overlay.sure_values import is_unsure, sure_values
 from cinnabar.extraction.filling.passages import chunks_for
 from cinnabar.extraction.filling.stages import RAISED, MergedRecord, go_through
@@ -129,7 +129,7 @@ def escalate(
             # A second reading that was told the first one's values is none.
             sure = [one for one in sure if not tier.prefer_confident or _stands(form, lower.filled.leaves[one.pointer])]
             sure = [one for one in sure if not lies_in(one.pointer, long)]
-            known, counted, rows = told([*sure, *lower.given])
+            known, counted, rows = known_to_model([*sure, *lower.given])
             known = outside(known, long)
             asked = [(piece, NOTHING) for piece in pieces]
             if by_place:
@@ -143,7 +143,7 @@ def escalate(
         except Exception as error:
             finals[at] = _internal(lower, error)
             continue
-        beside = Told(known, counted.union(long.values()), rows)
+        beside = KnownToModel(known, counted.union(long.values()), rows)
         raised[at] = _Raised(read, asked, form, sure, beside, tier.prefer_confident, long, by_place)
         escalated.documents += 1
         left = lower.filled.leaves.keys() - known.keys()
@@ -179,7 +179,7 @@ def _asked_again(requests: Sequence[Request], answers: Sequence[Result], filler:
     for at, (request, answer) in enumerate(zip(requests, answers, strict=True)):
         if isinstance(answer, Filled):
             surer[at] = sure_values(request.form, answer, ASKED_AGAIN)
-            known = {**request.known, **told(surer[at]).known}
+            known = {**request.known, **known_to_model(surer[at]).known}
             if not answer.leaves.keys() <= known.keys():
                 doubted[at] = replace(request, known=known)
     made = [*answers]
@@ -269,7 +269,7 @@ class _Raised:
     asked: Sequence[AskedChunk]
     form: Form
     sure: Sequence[Given]
-    beside: Told
+    beside: KnownToModel
     prefer_confident: bool
     long: Mapping[str, int]
     partial: bool

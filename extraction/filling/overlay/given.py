@@ -51,7 +51,7 @@ class Given:
         return GIVERS.index(self.giver)
 
 
-class Told(NamedTuple):
+class KnownToModel(NamedTuple):
     """What a request tells of given values: its `known`, `counted` and `rows`."""
 
     known: dict[str, str | None]
@@ -73,7 +73,7 @@ def given_by(giver: Giver, given: Iterable[Given]) -> tuple[Given, ...]:
     return tuple(one for one in given if one.giver == giver)
 
 
-def told(given: Iterable[Given]) -> Told:
+def known_to_model(given: Iterable[Given]) -> KnownToModel:
     """Returns what a request tells of these values, so that a model reads what is left beside them."""
     known, counted = dict[str, str | None](), set[int]()
     rows: list[tuple[int, int]] = []
@@ -82,7 +82,7 @@ def told(given: Iterable[Given]) -> Told:
         counted |= {part.index for part in walk(one.node) if isinstance(part, ArrayNode)}
         if isinstance(one.node, ArrayNode):
             rows += [(one.node.index, begin) for begin, _ in one.rows.values()]
-    return Told(known, frozenset(counted), tuple(rows))
+    return KnownToModel(known, frozenset(counted), tuple(rows))
 
 
 def put(form: Form, filled: Filled, given: Sequence[Given]) -> Filled:

@@ -11,7 +11,7 @@ from tests.support.remote_forms import form_of
 
 from cinnabar.extraction.documents.content.document import Evidence, Span
 from cinnabar.extraction.filling.overlay.freezing import freeze, join
-from cinnabar.extraction.filling.overlay.given import told
+from cinnabar.extraction.filling.overlay.given import known_to_model
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.schemas.compiling.version_changes import Changes
 
@@ -54,7 +54,7 @@ def test_a_list_of_thousands_of_rows_is_frozen_and_joined_quickly(below: float, 
     answer = {"lines": [line | {"tax": "7%"} for line in lines]}
     joined, taken = join({"lines": lines}, answer, {*changes.asked_places, *frozen.asked})
     assert time.process_time() - begin < 4
-    known, _, rows = told(frozen.given)
+    known, _, rows = known_to_model(frozen.given)
     assert len(frozen.asked) == asked and len(known) == 6000 - asked
     assert [start for _, start in rows] == [9 * n for n in range(3000)]
     assert joined == answer and len(taken) == 3000 + asked

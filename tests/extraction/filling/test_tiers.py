@@ -24,7 +24,7 @@ from cinnabar.engine.work_time import seconds_to_answer
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
-from cinnabar.extraction.filling.overlay.given import told
+from cinnabar.extraction.filling.overlay.given import known_to_model
 from cinnabar.extraction.filling.overlay.sure_values import sure_values
 from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.filling.run_models import Escalation
@@ -172,7 +172,7 @@ LINES = [{"what": "a", "price": 1}, {"what": "b", "price": 2}]
 
 
 def known(form: Form, read: Filled, below: float, lists: bool = True) -> dict[str, str | None]:
-    return told(sure_values(form, read, below, lists)).known
+    return known_to_model(sure_values(form, read, below, lists)).known
 
 
 def test_sure_values_and_sure_absences_are_frozen() -> None:

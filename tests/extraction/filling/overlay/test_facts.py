@@ -34,7 +34,7 @@ from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.checks.validation import Validator
 from cinnabar.extraction.filling.model_sources import ModelSource, RemoteSource, model_source
 from cinnabar.extraction.filling.overlay.facts import facts_of
-from cinnabar.extraction.filling.overlay.given import told
+from cinnabar.extraction.filling.overlay.given import known_to_model
 from cinnabar.extraction.filling.pipeline import Job, OnMissing, OpenedInput, run_batch
 from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.maintenance.verification import verify
@@ -476,7 +476,7 @@ def test_a_list_without_values_is_not_asked_either() -> None:
     form = compile_schema(of(name=TEXT, cc=bound("mail.cc.address", type="array", items={"type": "string"}))).form
     found = read(mail()).found
     assert isinstance(found, Document)
-    known, counted, _ = told(facts_of(found, form).given)
+    known, counted, _ = known_to_model(facts_of(found, form).given)
     wire = Wire(form, known, counted)
     assert wire.schema is not None and set(wire.schema["properties"]) == {"name"}
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.remote_forms import form_of
 
 from cinnabar.engine.request import Filled, Leaf
-from cinnabar.extraction.filling.overlay.given import GIVERS, Given, Giver, gather, put, told
+from cinnabar.extraction.filling.overlay.given import GIVERS, Given, Giver, gather, known_to_model, put
 from cinnabar.schemas.form.form import ArrayNode, ObjectNode
 from cinnabar.schemas.pointers import MISSING
 
@@ -69,18 +69,18 @@ def test_of_two_values_for_one_place_that_of_the_later_giver_is_left(given: list
 
 def test_of_one_givers_values_for_a_place_the_later_counts_in_a_request_and_in_a_record() -> None:
     both = gather([one("fact", '"f"')], [one("fact", '"g"')])
-    assert told(both).known == {"/name": '"g"'}
+    assert known_to_model(both).known == {"/name": '"g"'}
     assert put(FORM, filled({"name": None, "cc": []}, name="null"), both).value["name"] == "g"
 
 
 def test_a_request_tells_cells_one_by_one_and_counts_the_lists_that_are_given() -> None:
     array = NODES["cc"]
     assert isinstance(array, ArrayNode)
-    known, counted, rows = told([one("stored", None), several("fact", "a", "b")])
+    known, counted, rows = known_to_model([one("stored", None), several("fact", "a", "b")])
     assert known == {"/name": None, "/cc/0": '"a"', "/cc/1": '"b"'}
     assert counted == {array.index} and rows == ((array.index, 0), (array.index, 7))
-    assert told([Given("/cc", array, "stored", None, {})]) == ({}, {array.index}, ())
-    assert told([one("box", '"b"'), one("constant", '"c"')]) == ({}, set(), ())
+    assert known_to_model([Given("/cc", array, "stored", None, {})]) == ({}, {array.index}, ())
+    assert known_to_model([one("box", '"b"'), one("constant", '"c"')]) == ({}, set(), ())
 
 
 def test_a_list_is_put_whole_with_its_cells_rows_and_certainty() -> None:

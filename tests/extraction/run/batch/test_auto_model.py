@@ -18,7 +18,7 @@ from training.whole_model import save_network
 from cinnabar.apps.cli.main import run
 from cinnabar.engine.models.identity import weights_fingerprint
 from cinnabar.engine.models.reader.calibration import Calibration, Scale, save_calibration
-from cinnabar.extraction.filling.overlay.given import told
+from cinnabar.extraction.filling.overlay.given import known_to_model
 from cinnabar.extraction.filling.run_models import sources_of
 from cinnabar.extraction.filling.stages import MergedRecord
 from cinnabar.extraction.filling.tiers import escalate
@@ -161,7 +161,7 @@ def test_a_backfill_asks_both_models_for_new_fields_alone(
     asked: list[dict[str, str | None]] = []
 
     def noted(merged: Sequence[MergedRecord], *more: Any) -> Any:
-        asked.extend(told(one.given).known for one in merged)
+        asked.extend(known_to_model(one.given).known for one in merged)
         return escalate(merged, *more)
 
     monkeypatch.setattr("cinnabar.extraction.filling.pipeline.escalate", noted)
