@@ -209,8 +209,8 @@ class _Builder:
             raise problem
         if not known:
             self._mark(node, selector.instance, places)
-        if (branch := known_branch(node, pointer, self.known, self.counts)) is not None:
-            self.layout.told[selector.instance] = node.selector.options[branch]
+        if (chosen := known_branch(node, pointer, self.known, self.counts)) is not None:
+            self.layout.told[selector.instance] = node.selector.options[chosen]
         return ChoicePlace(node, selector, tuple(branches), optional, known)
 
     def _mark(self, node: ChoiceNode, selector: int, places: Sequence[range]) -> None:

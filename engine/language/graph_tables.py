@@ -154,7 +154,8 @@ class GraphTables:
         from cinnabar.engine.language.device_lookahead import lookaheads
 
         scored = [(constraint, look.span, cast(DeviceScores, look.scores)) for constraint, look in asked]
-        scanned = iter(lookaheads([one for one in scored if isinstance(one[0], Constraint)]))
+        parts = [(own, span, scores) for own, span, scores in scored if isinstance(own, Constraint)]
+        scanned = iter(lookaheads(parts))
         return [
             next(scanned)
             if isinstance(own, Constraint)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath, PurePosixPath
+from typing import Any
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import add_content
@@ -203,7 +204,7 @@ def _tar_members(data: bytes, count: _Count) -> Iterator[Member]:
 
 def _decompress(data: bytes, kind: str, count: _Count) -> bytes:
     """Returns the bytes within a stream, or within several in a row."""
-    opened = {"bzip2 archive": bz2.open, "xz archive": lzma.open}.get(kind, gzip.open)
+    opened: Any = {"bzip2 archive": bz2.open, "xz archive": lzma.open}.get(kind, gzip.open)
     pieces: list[bytes] = []
     try:
         if kind == "xz archive":
