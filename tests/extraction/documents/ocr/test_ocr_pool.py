@@ -21,7 +21,7 @@ from cinnabar.extraction.documents.ocr.pool import OcrPool
 # A reader that follows the instructions in its picture, in a real process.
 READER = '''
 import os, sys, time
-from cinnabar.extraction.documents.ocr.page_store import page_text
+from cinnabar.extraction.documents.ocr.page_text import page_text
 
 class Reader:
     def __init__(self, languages):
@@ -289,7 +289,7 @@ def test_documents_leave_the_parser_pool_with_the_words_of_their_pictures(
 
     assert reader  # its folder is on the path of the processes
     (tmp_path / "modules" / "mock_any_reader.py").write_text(
-        "from cinnabar.extraction.documents.ocr.page_store import page_text\n"
+        "from cinnabar.extraction.documents.ocr.page_text import page_text\n"
         "class Reader:\n"
         "    def __init__(self, languages): pass\n"
         "    def read(self, data):\n"
