@@ -17,6 +17,7 @@ from cinnabar.extraction.filling.routing.routing import Route, Routing
 from cinnabar.extraction.maintenance.packets import amend, packet_around
 from cinnabar.extraction.plan.run_options import RunOptions
 from cinnabar.extraction.run.extract import extract
+from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.packets import PacketStatement
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.stored_records import Selection
@@ -66,8 +67,8 @@ def by_first_word(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def routed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An inbox and its results, which were read by relative paths; no test changes them."""
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Summary]:
+    """An inbox and its results, which were read by relative paths, and what the run returned; no test changes them."""
     base = tmp_path_factory.mktemp("routed")
     docs = base / "inbox"
     docs.mkdir()
@@ -80,8 +81,12 @@ def routed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("cinnabar.extraction.filling.routing.router.Router", ByFirstWord)
         patch.chdir(base)
-        run(Path("inbox"), Path("out"), BILL, LETTER)
-    return base
+        return base, run(Path("inbox"), Path("out"), BILL, LETTER)
+
+
+@pytest.fixture(scope="module")
+def routed(first: tuple[Path, Summary]) -> Path:
+    return first[0]
 
 
 @pytest.fixture
@@ -98,7 +103,7 @@ def out(routed: Path, tmp_path: Path) -> Path:
     return shutil.copytree(routed / "out", tmp_path / "out")
 
 
-def run(inbox: Path, out: Path, *schemas: Any, options: RunOptions = OPTIONS) -> Any:
+def run(inbox: Path, out: Path, *schemas: Any, options: RunOptions = OPTIONS) -> Summary:
     return extract([inbox], schemas[0], out, READING, options, routing=Routing(schemas))
 
 
@@ -109,10 +114,8 @@ def outcomes(out: Path) -> dict[str, list[tuple[Any, ...]]]:
     return found
 
 
-@pytest.mark.usefixtures("by_first_word")
-def test_each_document_is_in_the_table_of_its_schema_and_has_one_outcome(inbox: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    summary = run(inbox, out, BILL, LETTER)
+def test_each_document_is_in_the_table_of_its_schema_and_has_one_outcome(first: tuple[Path, Summary]) -> None:
+    out, summary = first[0] / "out", first[1]
     assert (summary.inputs, summary.written, summary.quarantined, summary.skipped) == (11, 8, 1, 2)
     assert summary.skips == {"duplicate": 1, "other_kind": 1}
     assert [(part["schema"], part["written"]) for part in summary.routed] == [("bill", 4), ("letter", 4)]
