@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
 from cinnabar.errors import UnsupportedNumber
 from cinnabar.schemas.automata.automaton import Automaton, empty, from_dfa
-from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, union
+from cinnabar.schemas.automata.operations import concat, difference, intersect, literal, literals, union
 
 MAX_DIGITS = 400
 # 65,536 remainders take a second or two to compile; they may need far fewer states, as those of 2 ** 16 do.
@@ -101,8 +102,26 @@ def number(
 
 
 def spelled_numbers(canonical: Automaton) -> Automaton:
-    """The JSON spellings of these numbers without an exponent: zeros may end a fraction (`190.00`, `5.0`), zero may
-    have a sign. Raises TooLarge if the automaton would be too large."""
+    """All JSON spellings of these numbers, but for exponents under bounds.
+
+    Zeros may end a fraction (`190.00`, `5.0`), and zero may have a sign. Where the sign alone decides, an exponent of
+    one or two digits may follow, for integers none below zero; other bounds would take a copy of the states for each
+    exponent and place of the point. Raises TooLarge if the automaton would be too large.
+    """
+    plain, zero = _spelled_plainly(canonical), Decimal(0)
+    for whole, signs in ((False, ("", "+", "-")), (True, ("", "+"))):
+        below, above = number(exclusive_maximum=zero, whole=whole), number(exclusive_minimum=zero, whole=whole)
+        parts = below, number(zero, zero), above
+        held = [part for part in parts if not intersect(part, canonical).is_empty]
+        if held and union(*held).fingerprint == canonical.fingerprint:
+            powers = [*map(str, range(10)), *(f"{power:02}" for power in range(100))]
+            exponents = literals("".join(one).encode() for one in product("eE", signs, powers))
+            return union(plain, concat(plain, exponents))
+    return plain
+
+
+def _spelled_plainly(canonical: Automaton) -> Automaton:
+    """The spellings of these numbers without an exponent."""
     whole = intersect(canonical, number(whole=True))
     fraction = difference(canonical, whole)
     if whole.accepts(b"0"):

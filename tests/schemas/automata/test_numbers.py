@@ -170,7 +170,26 @@ def test_all_spellings_of_allowed_numbers_are_spelled_and_none_of_others(
         assert spelled.accepts(text.encode()) == accepts(canonical, Decimal(text)), text
 
 
-@each("text", ["1.", ".5", "01.0", "00", "+1", "-", "--1", "1.0.0", "1e", "1e5"])
+SIGNS = [(integer if whole else number)(**bound) for whole in (False, True) for bound in (
+    {}, {"minimum": Decimal(0)}, {"exclusive_minimum": Decimal(0)}, {"maximum": Decimal(0)},
+    {"exclusive_maximum": Decimal(0)},
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SIGNS, ids=range(10))
+@given(st.from_regex(JSON_NUMBER + r"[eE]([+-]?[0-9]{1,2})", fullmatch=True))
+def test_numbers_without_a_bound_but_zero_may_have_exponents(kind: Automaton, text: str) -> None:
+    spelled, value = spelled_numbers(kind).accepts(text.encode()), Decimal(text)
+    assert not spelled or accepts(kind, value)
+    # A fraction that an exponent makes whole, and an exponent below zero, are no spellings of an integer here.
+    if accepts(number(), value) and not kind.accepts(b"0.1") and not kind.accepts(b"-0.1"):
+        mantissa, _, exponent = text.lower().partition("e")
+        assert spelled == (accepts(kind, Decimal(mantissa)) and "-" not in exponent)
+    else:
+        assert spelled == accepts(kind, value)
+
+
+@each("text", ["1.", ".5", "01.0", "00", "+1", "-", "--1", "1.0.0", "1e", "1e+", "e5", "1e100"])
 def test_what_is_no_json_number_is_no_spelling(text: str) -> None:
     assert not spelled_numbers(number()).accepts(text.encode())
 

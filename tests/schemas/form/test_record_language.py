@@ -204,6 +204,7 @@ def test_a_record_may_be_spelled_in_any_way_and_keeps_its_values(pair: Any, data
         ({"type": ["integer", "null"], "minimum": 1}, "5.0", "5"),
         ({"const": 1}, "1.00", "1"),
         ({"enum": [0, "0", 2.5]}, "-0.0", "0"),
+        ({"type": "number"}, "1.5E+2", "150"),
         ({"type": ["number", "string"]}, '"a\\/\\u00e9"', '"a/é"'),
         ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, "7.0", "7"),
     ],
