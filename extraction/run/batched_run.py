@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from cinnabar.closing import Closing
@@ -156,6 +157,11 @@ class BatchedRun(Closing):
         return not self._commits.names
 
     @property
+    def out(self) -> Path:
+        """Returns the output folder."""
+        return self._commits.store.out
+
+    @property
     def engines(self) -> int:
         """Returns the number of engines of this run on this machine; no more than it has batches."""
         return min(engines_of(self.assignment), max(1, len(self.batches)))
@@ -243,5 +249,5 @@ def run_on_ray(run: BatchedRun, cluster: Cluster) -> Generator[tuple[int, Batch]
 
     Raises RunError if a batch fails on every attempt, UsageError if the machines do not fit.
     """
-    with Supervisor(cluster, run.assignment, run.attempts) as supervisor:
+    with Supervisor(cluster, run.assignment, run.attempts, run.out) as supervisor:
         yield from supervisor.fill(run.batches, run.known)

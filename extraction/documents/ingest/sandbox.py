@@ -24,7 +24,7 @@ from cinnabar.extraction.documents.content.limits import MAX_FILE, PARSER_DOCUME
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.dispatch import PARSE
 from cinnabar.extraction.documents.ingest.page_drawing import DRAW
-from cinnabar.extraction.documents.ocr.page_store import PageStore
+from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.pool import OcrPool
 from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, unpack
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
@@ -103,7 +103,7 @@ class ParserPool(Closing):
         max_tokens: int | None = None,
         settings: ParserSettings = DEFAULT,
         parser: str = PARSE,
-        pages: PageStore | None = None,
+        pages: PageKeeper | None = None,
     ) -> None:
         if workers < 1 or time_limit <= 0 or memory_limit < 1 << 28 or restart_after < 1:
             raise ValueError(

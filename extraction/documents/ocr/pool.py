@@ -30,7 +30,7 @@ from cinnabar.extraction.documents.content.limits import (
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ocr.engines import OcrEngine
 from cinnabar.extraction.documents.ocr.merging import merge_pages
-from cinnabar.extraction.documents.ocr.page_store import PageStore
+from cinnabar.extraction.documents.ocr.page_store import PageKeeper
 from cinnabar.extraction.documents.ocr.page_text import PageText, unpack_page
 from cinnabar.extraction.documents.ocr.worker import ANSWER, TEXT
 from cinnabar.extraction.documents.processes.process import WorkerDied, WorkerPool, WorkerProcess, WorkerTimedOut
@@ -113,7 +113,7 @@ class OcrPool:
         self,
         workers: int,
         settings: ParserSettings,
-        pages: PageStore | None = None,
+        pages: PageKeeper | None = None,
         *,
         time_limit: float = PAGE_SECONDS,
         memory_limit: int = OCR_MEMORY,

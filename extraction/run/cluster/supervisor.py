@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from cinnabar.errors import NoEngine, RunError, UsageError
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.documents.ocr.page_store import PAGES, PageStore
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batch.retries import (
@@ -29,7 +31,7 @@ from cinnabar.extraction.run.cluster.workers import (
     Parsing,
     model_needs,
     packed_assignment,
-    readable_inputs,
+    shipment_bytes,
     shipments_of,
 )
 
@@ -127,12 +129,20 @@ class _WorkerHandle:
 class Supervisor:
     """Fills batches on the machines of a cluster, a bounded number at a time.
 
-    `attempts` counts those of the batches. A context manager: its exit ends the processes. They start with the first
-    batch.
+    `attempts` counts those of the batches. In the run's output, `out`, this process keeps the pages that OCR
+    read on all machines. A context manager: its exit ends the processes.
+    They start with the first batch.
     """
 
-    def __init__(self, cluster: Cluster, assignment: Assignment, attempts: BatchAttempts) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        assignment: Assignment,
+        attempts: BatchAttempts,
+        out: Path | None = None,
+    ) -> None:
         self._ray, self._assignment, self._attempts = cluster.ray, assignment, attempts
+        self._pages = None if out is None else PageStore(out / PAGES)
         self._pulse = Heartbeat(cluster)
         self._workers: list[_WorkerHandle] = []
         self._pending: dict[Any, tuple[_WorkerHandle, _Work | None]] = {}
@@ -251,8 +261,9 @@ class Supervisor:
             except Exception as error:  # such as a mailbox that does not answer
                 waiting.append(self._after_error(work, error))
                 continue
-            work.size = sum(len(content.read()) for content in readable_inputs(sent))
-            read, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent)
+            kept = {} if self._pages is None else self._pages.pages_of(letter.digest for letter in sent)
+            work.size = shipment_bytes(sent, kept)
+            read, work.parsed = parser.actor.parse.options(num_returns=2).remote(sent, kept)
             self._give(parser, work, read)
 
     def _next(self) -> list[Any]:
@@ -282,6 +293,8 @@ class Supervisor:
         if worker.kind is Filling:
             self._settle(work, result)
             return
+        if self._pages is not None:
+            self._pages.add(result)
         parsed.append(work)
 
     def _take_failure(self, worker: _WorkerHandle, work: _Work | None, error: Exception) -> list[_Work]:

@@ -26,6 +26,7 @@ from cinnabar.extraction.documents.content.inputs import Content, content_of
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input
+from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PackedPages
 from cinnabar.extraction.filling.model_sources import LanguageSource, ModelByName, ModelSource
 
 if TYPE_CHECKING:
@@ -59,6 +60,12 @@ def _content(item: Input) -> Content | DocumentError:
         return content_of(item.content).load_bytes()
     except DocumentError as problem:
         return problem
+
+
+def shipment_bytes(batch: Sequence[Shipment], pages: PackedPages) -> int:
+    """Returns the bytes of the documents, and of their pages that OCR read."""
+    kept = sum(len(page) for named in pages.values() for page in named.values())
+    return kept + sum(len(one.read()) for one in readable_inputs(batch))
 
 
 def readable_inputs(batch: Sequence[Shipment]) -> list[Content]:
@@ -136,20 +143,25 @@ class Parsing:
     def __init__(self, processes: int, max_tokens: int | None = None, settings: ParserSettings = DEFAULT) -> None:
         # The parsers of hostile bytes must not know the token.
         os.environ.pop("RAY_AUTH_TOKEN", None)
-        self._pool = ParserPool(processes, max_tokens=max_tokens, settings=settings)
+        self._pages = CarriedPages()
+        self._pool = ParserPool(processes, max_tokens=max_tokens, settings=settings, pages=self._pages)
 
     def start(self) -> None:
         """Does nothing; its return shows that the process is ready."""
 
-    def parse(self, batch: Sequence[Shipment]) -> tuple[None, list[_Parsed]]:
-        """Returns all inputs of the batch, which go straight to an engine, after a sign for the coordinator."""
+    def parse(self, batch: Sequence[Shipment], pages: PackedPages) -> tuple[PackedPages, list[_Parsed]]:
+        """Returns the pages that OCR read here, and all inputs of the batch; `pages` need not be read again.
+
+        The coordinator fetches and keeps the pages; the documents go straight to an engine.
+        """
+        self._pages.carry(pages)
         results = iter(self._pool.parse_many(readable_inputs(batch)))
         parsed: list[_Parsed] = []
         for letter in batch:
             content = letter.content
             got = content if isinstance(content, DocumentError) else next(results)[1]
             parsed.append((letter.path, letter.digest, got, letter.known))
-        return None, parsed
+        return self._pages.taken(), parsed
 
 
 class Filling:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from cinnabar.extraction.documents.ocr.page_store import PageStore
+from cinnabar.extraction.documents.ocr.page_store import CarriedPages, PageStore
 from cinnabar.extraction.documents.ocr.page_text import PageText, page_text
 
 ONE, OTHER = "1" * 64, "2" * 64
@@ -54,3 +54,25 @@ def test_a_folder_that_cannot_be_written_keeps_nothing_and_raises_nothing(tmp_pa
     store = PageStore(tmp_path / "pages")
     store.put(ONE, b"picture", "e", page())
     assert store.get(ONE, b"picture", "e") is None
+
+
+def test_pages_travel_to_another_machine_and_back(tmp_path: Path) -> None:
+    here, there = PageStore(tmp_path / "pages"), CarriedPages()
+    here.put(ONE, b"picture", "e", page("kept"))
+    there.carry(here.pages_of([ONE, OTHER]))
+    known = there.get(ONE, b"picture", "e")
+    assert known is not None and known.text == ("kept",)
+    assert there.get(ONE, b"picture", "other engine") is None and there.get(OTHER, b"picture", "e") is None
+    there.put(OTHER, b"picture", "e", page("there"))
+    assert [*there.taken()] == [OTHER]
+    here.add(there.taken())
+    back = here.get(OTHER, b"picture", "e")
+    assert back is not None and back.text == ("there",)
+    there.carry({})
+    assert there.taken() == {} and there.get(ONE, b"picture", "e") is None
+
+
+def test_only_names_of_pages_become_files(tmp_path: Path) -> None:
+    store = PageStore(tmp_path / "pages")
+    store.add({"../out": {ONE: b"{}"}, ONE: {"../../out": b"{}"}})
+    assert not [*tmp_path.rglob("*.json")]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image, ImageDraw, ImageFont
 from tests.support import reading_model
 from tests.support.begun_runs import begun_backfill
 from tests.support.notes import NAMES_ALONE, NOTE, write_notes
@@ -131,6 +132,22 @@ class Killer(NoProgress):
             kind = self.kinds[len(self.killed)]
             self.killed[kind] = processes(kind)[0]
             os.kill(self.killed[kind], signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_pages_that_ocr_read_on_a_cluster_are_kept_and_sent_out_again(cluster: Cluster, tmp_path: Path) -> None:
+    pytest.importorskip("rapidocr")
+    page = Image.new("L", (600, 160), 255)
+    ImageDraw.Draw(page).text((40, 40), "name=Ada\ntotal=3.25", fill=0, font=ImageFont.load_default(40))
+    page.save(tmp_path / "scan.png")
+    options, out = RunOptions(workers=1), tmp_path / "out"
+    extract([tmp_path / "scan.png"], NOTE, out, source(), options, cluster=cluster)
+    (kept,) = out.glob("pages/*/*.json")
+    kept.write_bytes(kept.read_bytes().replace(b"Ada", b"Eva"))
+    extract([tmp_path / "scan.png"], NAMES_ALONE, out, source(), options, cluster=cluster)
+    assert query(out, "select value_json from _fields where pointer = '/name' order by value_json").rows == [
+        ('"Ada"',), ('"Eva"',),
+    ]  # fmt: skip
 
 
 KINDS = [
