@@ -215,7 +215,7 @@ def _runs_of_corrections(out: Path, committed: Iterable[Manifest]) -> set[str]:
 
 @lru_cache(_KEPT)
 def _corrected_in(path: Path, _: tuple[int, int]) -> frozenset[str]:
-    return frozenset(pq.read_table(path, columns=["run_id"], filters=_CORRECTED)["run_id"].to_pylist())
+    return frozenset(map(str, pq.read_table(path, columns=["run_id"], filters=_CORRECTED)["run_id"].to_pylist()))
 
 
 def _with_known(base: Reviewed, state: Reviewed) -> Reviewed:
@@ -233,9 +233,8 @@ def _with_known(base: Reviewed, state: Reviewed) -> Reviewed:
 
     leaves = [known.get(leaf.pointer, leaf) if is_same(leaf.pointer) else leaf for leaf in base.record.leaves]
     flags = {*record.flags} - {flag for leaf in record.leaves for flag in leaf.flags} - {LEFT_OUT}
-    rows, lists, lengths = (
-        {at: one for at, one in own.items() if is_same(at)} for own in (record.rows, record.lists, record.lengths)
-    )
+    rows, lists = ({at: sure for at, sure in own.items() if is_same(at)} for own in (record.rows, record.lists))
+    lengths = {at: note for at, note in record.lengths.items() if is_same(at)}
     flags |= {flag for leaf in leaves for flag in leaf.flags}
     return replace(base, record=Record.of(base.record.text, leaves, flags, rows, lists, lengths))
 

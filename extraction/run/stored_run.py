@@ -335,8 +335,8 @@ def _held_as(outcome: Outcome, corrected: Outcome) -> Outcome:
     """Returns the outcome of a model as one in quarantine if its corrected record is held back."""
     if outcome.status != "written" or corrected.status != "quarantined":
         return outcome
-    told = {"code": corrected.code, "detail": corrected.detail, "pointers": corrected.pointers}
-    return replace(outcome, status="quarantined", **told)
+    code, detail, pointers = corrected.code, corrected.detail, corrected.pointers
+    return replace(outcome, status="quarantined", code=code, detail=detail, pointers=pointers)
 
 
 def _skipped_outcome(outcome: Outcome, code: str, duplicate_of: str = "") -> Outcome:
