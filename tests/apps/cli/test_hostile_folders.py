@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -30,12 +29,6 @@ COMMANDS = (
     ("verify", "--clean"),
     ("forget", "b.txt", "--yes"),
 )
-
-
-@pytest.fixture(autouse=True)
-def _unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for the disk: only a power cut could tell the difference."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -49,8 +48,7 @@ def _base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve files and a folder with their records; ten were accepted as a whole, and one in a part."""
     folder = tmp_path_factory.mktemp("accepted")
-    with chdir(folder), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda _: None)
+    with chdir(folder):
         files = [Path(f"{number}.txt") for number in range(12)]
         outcomes = []
         for number, file in enumerate(files):
@@ -68,7 +66,6 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def out(accepted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The results in a copy of that folder, in which the commands run."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     shutil.copytree(accepted, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     return tmp_path / "copy" / "out"
