@@ -36,7 +36,7 @@ from bench.recording import Row, record
 from bench.reporting import table
 
 #: Lines of Python that the owners want at most: of the product, of tests, of benches, of all.
-WANTED_LINES = {"the product's Python": 90_000, "tests": 64_500, "bench": 9_500, "all Python": 180_000}
+WANTED_LINES = {"the product's Python": 84_500, "tests": 62_000, "bench": 9_500, "all Python": 180_000}
 #: Bare participles that they want at most.
 WANTED_PARTICIPLES = 60
 #: Options of a command, commands at the top, option slots of all, extras and words of docs/ without docs/model.
