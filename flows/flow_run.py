@@ -61,7 +61,7 @@ LOOK = 2.0
 def begun_alone(begin: Callable[[], T], wait: float, warn: Callable[[str], object]) -> T:
     """Returns the result of `begin` once no other run is writing to its folder; waits at most `wait` seconds.
 
-    It calls `begin` again after the wait, so that the run sees the other run's results. It calls `say` once with the
+    It calls `begin` again after the wait, so that the run sees the other run's results. It calls `warn` once with the
     process that it waits for. Raises InUse if the wait was too short.
     """
     deadline, waiting = time.monotonic() + wait, False

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from cinnabar.engine.asking.task import Message, known_values, record_task
+from cinnabar.engine.asking.instructions import Message, known_values, record_task
 from cinnabar.schemas.form.form import ChoiceNode, Form, Node, ObjectNode, Slot
 
 #: The most options of a field that are named: the constraint knows them all.

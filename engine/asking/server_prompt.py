@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from cinnabar.engine.asking.few_shot import FewShot
+from cinnabar.engine.asking.instructions import Message, answer_task, known_values
 from cinnabar.engine.asking.provider_schema import Wire
-from cinnabar.engine.asking.task import Message, answer_task, known_values
 from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.strings import parse
 

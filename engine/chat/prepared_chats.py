@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from cinnabar.engine.asking.instructions import RECORD_ALONE, record_task
 from cinnabar.engine.asking.prompt import outline
-from cinnabar.engine.asking.task import RECORD_ALONE, record_task
 from cinnabar.engine.chat.answer_kinds import AnswerKind, Call, CallOr, FencedText, FreeText, InfillText, RecordText
 from cinnabar.engine.chat.meeting import NOWHERE, meeting_of
 from cinnabar.engine.chat.requests import ChatRequest, Gap, Message, RequestRefused, Tool

@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from cinnabar.engine.asking.few_shot import FewShot
+from cinnabar.engine.asking.instructions import Message
 from cinnabar.engine.asking.provider_schema import Wire
 from cinnabar.engine.asking.server_prompt import messages_of
-from cinnabar.engine.asking.task import Message
 from cinnabar.engine.remote.ledger import Tokens
 from cinnabar.engine.remote.serving import Served
 from cinnabar.engine.request import Request

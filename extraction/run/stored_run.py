@@ -102,8 +102,7 @@ class Run:
     """A run over these inputs, which has begun.
 
     With `inputs` (the paths as their outcomes will name them) `finish` checks that each has exactly one outcome. With
-    `retry_quarantined` documents in quarantine under this key do not count as done. `corrections` are those of the
-    folder, which runs of a group share. Raises UsageError if the output
+    `retry_quarantined` documents in quarantine under this key do not count as done. Raises UsageError if the output
     folder has this schema with other column types.
     """
 

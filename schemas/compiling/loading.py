@@ -57,7 +57,7 @@ def load_schema(spec: Any) -> SchemaSource:
     (searched in the current directory too), a dict or a boolean, a Pydantic class, another type (a dataclass,
     TypedDict, Enum, Literal, union, list), or a type of outlines. Raises SchemaError if there is no such schema or if
     it does not meet the standard's meta-schema. Raises UnsupportedSchema with the pointer of the keyword if it is
-    beyond the limits in `parsing/texts.py`, or is gone.
+    beyond the limits in `parsing/limits.py`, or is gone.
     """
     if isinstance(spec, SchemaSource):
         return spec

@@ -17,8 +17,8 @@ import jsonschema_rs
 
 from cinnabar.errors import SchemaError
 from cinnabar.schemas.judging.resources import LISTS, ONE, REFERENCES, Documents, resolve_uri
-from cinnabar.schemas.judging.routes import check_routes
 from cinnabar.schemas.judging.translation import looks_around, options_of, rewritten, translate
+from cinnabar.schemas.judging.ways import check_routes
 from cinnabar.schemas.keywords import DATA, MAPS, schemas_in
 from cinnabar.schemas.pointers import MISSING, pointer_of, unescape, value_at
 

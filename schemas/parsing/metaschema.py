@@ -21,7 +21,7 @@ def check_schema(
 ) -> None:
     """Raises SchemaError if the schema breaks the meta-schema that `$schema` names (2020-12 by default).
 
-    Raises UnsupportedSchema if the schema is beyond the limits in `texts.py`. Nothing is fetched: a meta-schema
+    Raises UnsupportedSchema if the schema is beyond the limits in `limits.py`. Nothing is fetched: a meta-schema
     that is not the standard's own is refused. `line_of` gives the line of a JSON pointer in the schema's file.
     """
     check_limits(schema, name)

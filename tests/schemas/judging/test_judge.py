@@ -16,7 +16,7 @@ from tests.support.second_judge import independent
 from cinnabar.errors import UnsupportedSchema
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.judging import Judge, judge_of
-from cinnabar.schemas.judging.routes import MAX_BESIDE
+from cinnabar.schemas.judging.ways import MAX_BESIDE
 
 NAMES = st.sampled_from(["a", "b", "ab", "c"])
 SCALARS = st.one_of(
