@@ -85,8 +85,10 @@ def test_pictures_are_kept_up_to_a_number_of_bytes(
     monkeypatch.setattr(module, "_PICTURED", 1)
     with Contents(tmp_path / "out") as shown:
         first = shown.picture(one, 0)
-        assert first is not None and shown.picture(one, 0) == first
-    assert asked == [1, 1]
+        assert first is not None and shown.picture(one, 1) is not None
+        assert shown.picture(one, 0) == first
+    # The second page came with the first one, or was asked for: a busy machine draws fewer pages at once.
+    assert asked.count(1) == 2
 
 
 def test_what_cannot_be_drawn_is_tried_once(shown: Contents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
