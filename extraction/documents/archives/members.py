@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import io
 import lzma
 import tarfile
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath, PurePosixPath
-from typing import Any
+from typing import Protocol
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content.formats import add_content
@@ -58,6 +57,14 @@ class UnpackedBytes:
         self._unpacked += size
         if self._unpacked > self._limit:
             raise DocumentError("unpacked", f"more than {self._limit} bytes out of an archive of {self._packed}")
+
+
+class _Stream(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
 
 
 def members(data: bytes, name: str, count: _Count, passwords: Sequence[str] = ()) -> Iterator[Member]:
@@ -204,23 +211,42 @@ def _tar_members(data: bytes, count: _Count) -> Iterator[Member]:
 
 def _decompress(data: bytes, kind: str, count: _Count) -> bytes:
     """Returns the bytes within a stream, or within several in a row."""
-    opened: Any = {"bzip2 archive": bz2.open, "xz archive": lzma.open}.get(kind, gzip.open)
     pieces: list[bytes] = []
+    view = memoryview(data)
+    at = 0
+    stream = _stream(kind)
     try:
-        if kind == "xz archive":
-            lzma.LZMADecompressor(memlimit=LZMA_MEMORY).decompress(data[:_PIECE], 1)
-            data = data.rstrip(b"\0")  # padding
-        with opened(io.BytesIO(data)) as file:
-            while piece := file.read(_PIECE):
+        while True:
+            fed = view[at : at + _PIECE]
+            at += len(fed)
+            piece = stream.decompress(bytes(fed), _PIECE)
+            while True:
                 count(len(piece))
                 pieces.append(piece)
-    except EOFError as error:
-        raise DocumentError("truncated", f"the end of the {kind} is missing") from error
-    except (zlib.error, OSError, ValueError, lzma.LZMAError) as error:
-        # What lies behind a stream.
-        if not (pieces and str(error).startswith("Not a gzipped file")):
-            raise DocumentError("broken", f"a damaged {kind}: {str(error)[:100]}") from error
-    return b"".join(pieces)
+                # A stream holds back input until it is asked again.
+                held = getattr(stream, "unconsumed_tail", b"")
+                if stream.eof or not (held or (len(piece) == _PIECE)):
+                    break
+                piece = stream.decompress(held, _PIECE)
+            if stream.eof:
+                at -= len(stream.unused_data)
+                # Other bytes behind a stream are padding.
+                if packed_kind(bytes(view[at : at + 10])) == kind:
+                    stream = _stream(kind)
+                    continue
+                return b"".join(pieces)
+            if not fed:
+                raise DocumentError("truncated", f"the end of the {kind} is missing")
+    except (zlib.error, OSError, EOFError, ValueError, lzma.LZMAError) as error:
+        raise DocumentError("broken", f"a damaged {kind}: {str(error)[:100]}") from error
+
+
+def _stream(kind: str) -> _Stream:
+    if kind == "bzip2 archive":
+        return bz2.BZ2Decompressor()
+    if kind == "xz archive":
+        return lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
+    return zlib.decompressobj(wbits=31)
 
 
 def _inner_name(name: str) -> str:
