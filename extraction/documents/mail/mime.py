@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from email.message import Message
 from email.parser import BytesHeaderParser
 from email.policy import compat32
+from urllib.parse import unquote_to_bytes
 
 from cinnabar.extraction.documents.content.limits import (
     MAX_HEADER_BYTES,
@@ -67,13 +68,17 @@ _CODED = re.compile(rb"(?im)^Content-(?:Type[ \t]*:\s*multipart/|Transfer-Encodi
 # A line with a header after it looks like a delimiter; it helps if the mail names a wrong boundary.
 _PLAUSIBLE = re.compile(rb"(?mi)^--([^\s-][^\r\n]{0,200}?)[ \t]*\r?\nContent-[A-Za-z-]{1,40}:")
 _ENCODED = re.compile(r"=\?([^?\s]{1,80})\?([bqBQ])\?([^?]*)\?=")
-_ENCODED_RUN = re.compile(r"=\?([^?\s]{1,80})\?[bq]\?[^?]*\?=(?:=\?\1\?[bq]\?[^?]*\?=)*", re.IGNORECASE)
 _LINE_END = re.compile(r"[\r\n]+")
 _BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,80}\?[bqBQ]\?)")
 
 
-# Characters of a header whose parameters are read.
-_MAX_HEADER = 4_096
+# Characters of a header that are read, and sections of one parameter.
+_MAX_HEADER, _MAX_SECTIONS = 16_384, 100
+# A value in quotes, whose end may be missing, or one without; some writers leave blanks within the latter.
+_PARAMETER = re.compile(
+    r';\s*([^\s=;"*]{1,64})(\*\d{1,3})?(\*)?\s*=\s*(?:"((?:[^"\\]|\\.)*)(?:"|\Z)|([^;"]*))', re.DOTALL
+)
+_PAIR = re.compile(r'\\(["\\])')
 
 
 def parameters(raw: str) -> dict[str, str]:
@@ -82,19 +87,30 @@ def parameters(raw: str) -> dict[str, str]:
     The extended form of a value wins over the plain one, and the first of equals over later ones. `raw` may hold bytes
     as surrogates.
     """
-    message, found = Message(policy=compat32), dict[str, str]()
-    message.set_raw("Content-Type", raw[:_MAX_HEADER].encode("utf-8", "surrogateescape").decode("latin-1"))
-    try:
-        given = message.get_params([])[1:]
-    except (ValueError, TypeError):  # wrong numbers of sections
-        return found
-    for name, value in given:
-        if isinstance(value, tuple):
-            charset, _, text = value
-            found[name.lower()] = decode(text.encode("latin-1"), known_charset(charset), bool(charset))[0]
+    sections: dict[str, dict[int, tuple[str, bool]]] = {}
+    plain: dict[str, str] = {}
+    for match in _PARAMETER.finditer(raw[:_MAX_HEADER]):
+        name = match[1].lower()
+        value = _PAIR.sub(r"\1", match[4]) if match[4] is not None else match[5].strip()
+        if match[2] or match[3]:
+            number = int(match[2][1:]) if match[2] else 0
+            if number < _MAX_SECTIONS:
+                sections.setdefault(name, {}).setdefault(number, (value, match[3] is not None))
         else:
-            found.setdefault(name.lower(), value.encode("latin-1").decode("utf-8", "surrogateescape"))
-    return found
+            plain.setdefault(name, value)
+    return plain | {name: _join_sections(pieces) for name, pieces in sections.items()}
+
+
+def _join_sections(sections: dict[int, tuple[str, bool]]) -> str:
+    """Returns a value that comes in sections; the first one may name a charset."""
+    charset, pieces = None, []
+    for number in sorted(sections):
+        value, extended = sections[number]
+        if number == min(sections) and extended and value.count("'") >= 2:
+            charset, _, value = value.split("'", 2)
+        content = value.encode("utf-8", "surrogateescape")
+        pieces.append(unquote_to_bytes(content) if extended else content)
+    return decode(b"".join(pieces), known_charset(charset), named=bool(charset))[0]
 
 
 @dataclass(slots=True)
@@ -305,22 +321,35 @@ def decode_header(raw: str) -> tuple[str, bool]:
     It never fails: wrong encodings stay as they are, or become U+FFFD. `raw` may hold bytes as surrogates.
     """
     raw = _BETWEEN.sub(r"\1", " ".join(map(str.strip, _LINE_END.split(raw[:MAX_HEADER_VALUE]))))
-    guesses = set[bool]()
+    pieces: list[str] = []
+    held: list[bytes] = []
+    held_charset = ""
+    guessed = False
+    position = 0
 
-    def read(data: bytes, charset: str | None = None, named: bool = False) -> str:
-        text, guessed = decode(data, charset, named)
-        guesses.add(guessed)
-        return text
-
-    def undone(words: re.Match[str]) -> str:
+    def release(plain: str) -> None:
         # Neighbours of one charset are joined first: senders cut characters of many bytes in two.
-        contents = ((kind, content.encode()) for _, kind, content in _ENCODED.findall(words[0]))
-        whole = (unbase64(one) if kind in "bB" else quopri.decodestring(one, header=True) for kind, one in contents)
-        return read(b"".join(whole), known_charset(words[1].partition("*")[0]), named=True)
+        nonlocal guessed
+        if held:
+            text, guess = decode(b"".join(held), known_charset(held_charset), named=True)
+            guessed = guessed or guess
+            pieces.append(text)
+            held.clear()
+        if not plain.isascii():
+            plain, guess = decode(plain.encode("utf-8", "surrogateescape"))
+            guessed = guessed or guess
+        pieces.append(plain)
 
-    if not raw.isascii():
-        raw = read(raw.encode("utf-8", "surrogateescape"))
-    return " ".join(_ENCODED_RUN.sub(undone, raw).split()), True in guesses
+    for match in _ENCODED.finditer(raw):
+        charset = match[1].split("*")[0].lower()
+        if match.start() > position or charset != held_charset:
+            release(raw[position : match.start()])
+        content = match[3].encode("utf-8", "surrogateescape")
+        held_charset = charset
+        held.append(unbase64(content) if match[2] in "bB" else quopri.decodestring(content, header=True))
+        position = match.end()
+    release(raw[position:])
+    return " ".join("".join(pieces).split()), guessed
 
 
 def _whole_mail(data: bytes) -> Entity:

@@ -385,7 +385,7 @@ def test_soft_line_ends_are_undone() -> None:
         (b'attachment; filename="=?koi8-r?B?89DJ08/L?= 1.doc"', "Список 1.doc"),
         (b"attachment; filename==?koi8-r?B?89DJ08/LLmRvYw==?=", "Список.doc"),
         (b"attachment; filename=my report.pdf; size=3", "my report.pdf"),
-        (b'attachment; filename="say \\"hi\\".pdf"', 'say "hi".pdf'),
+        (b'attachment; filename="say \\"hi\\".pdf', 'say "hi".pdf'),
         ("attachment; filename=\"größe.pdf\"".encode("latin-1"), "größe.pdf"),
         ("attachment; filename=\"größe.pdf\"".encode(), "größe.pdf"),
         (b"attachment; size=3", "other.pdf"),

@@ -510,7 +510,7 @@ def test_an_escalation_asks_for_no_fact_and_a_missing_one_raises_none(
 def test_facts_of_files_travel_to_the_machines_of_a_cluster(docs: Path) -> None:
     path = docs / "a.eml"
     parsing = Parsing(1)
-    ((_, _, found, _),) = parsing.parse(shipments_of([Input(str(path), path, "0")], [None]))[1]
+    ((_, _, found, _),) = parsing.parse(shipments_of([Input(str(path), path, "0")], [None]), {})[1]
     parsing._pool.close()
     assert isinstance(found, Document)
     assert found.facts["file.name"].value == "a.eml" and found.facts["mail.subject"].value == "Hello"
