@@ -214,9 +214,9 @@ def _print_records(summary: Summary, sources: Sequence[SchemaSource], out: Path)
     console = standard_output()
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
     # One connection for all of them: its views take as long as their queries.
-    with connect(out, views=("records",)) as connection:
+    committed = manifests.read_live(out)
+    with connect(out, views=("records",), committed=committed) as connection:
         previews = [_preview(source, connection) for source in sources]
-        committed = manifests.read_live(out)
         # Not of the view, which says of each record whether it is the latest.
         every = records_as_table(out.absolute(), committed)
         flags = f"SELECT unnest(flags) AS flag FROM ({every}) WHERE list_contains(?, run_id)"

@@ -24,6 +24,7 @@ from cinnabar.extraction.documents.content.inputs import own_path
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.left_over import LEFT_VIEWS
+from cinnabar.extraction.store.manifest import Manifest
 from cinnabar.extraction.store.names import check_local, resolve_name
 from cinnabar.extraction.store.queries import locked_connection, single_query, time_limit
 from cinnabar.extraction.store.rows import StoredRows
@@ -87,16 +88,18 @@ def connect(
     sql: str = "",
     memory: str | None = None,
     rows: StoredRows | None = None,
+    committed: Sequence[Manifest] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Opens a locked database in memory (`queries.locked_connection`) with the views of this folder.
 
     `views` or the one query `sql` tell which views are read; without them all are there. `asked` names the user's query
     in messages; with it an error of DuckDB becomes a UsageError. `rows` are those of a folder that the caller has open,
-    whose connection is taken then. Raises UsageError if the folder has no commit,
-    RunError, with the file, if a file is missing, or one that is read is broken.
+    whose connection is taken then. `committed` are the commits that the caller has read. Raises UsageError if the
+    folder has no commit, RunError, with the file, if a file is missing, or one that is read is broken.
     """
     check_local(out)
-    committed = [] if out.is_file() else manifests.read_live(out)
+    if committed is None:
+        committed = [] if out.is_file() else manifests.read_live(out)
     manifests.warn_of_lost(out, committed)
     if not committed:
         raise UsageError(f"{out}: the folder holds no results of Cinnabar; name the --out folder of a run")

@@ -125,6 +125,7 @@ class Store(Closing):
         self._trusting = trusting
         self._failed = ""
         self._later: threading.Timer | None = None
+        self._failed_later = False
         self._shown: int | None = None
         self.rows = StoredRows(self.out)
         check_links(self.out, everything=True)
@@ -155,7 +156,8 @@ class Store(Closing):
         self._lost = manifests.lost(self.out, self._manifests.values())
         # A lost manifest may be put back, and its files lie where those of its number would.
         kept = [int(path.stem.removeprefix("batch-")) for path in manifests.unnamed(self.out, commits)[1]]
-        self._last_run: datetime | None = None
+        # What the id of the next run tells at least.
+        self._runs_after: datetime | None = None
         self._next = max(*kept, *(entry.number for entry in commits), manifests.published(self.out)[0], 0) + 1
         if self._next >= manifests.MOST_BATCHES:
             raise RunError(f"{self.out}: a file in it has a number that no batch has; remove it")
@@ -270,13 +272,14 @@ class Store(Closing):
     def new_run_id(self, started: datetime | None = None) -> str:
         """Returns the id of a new run; it sorts behind all stored ones, even if the clock was set back."""
         stamp = manifests.now() if started is None else started
-        if self._last_run is None:
-            self._last_run = datetime.min.replace(tzinfo=UTC)
+        if self._runs_after is None:
+            self._runs_after = stamp
             for (run_id,) in self.ask("SELECT DISTINCT run_id FROM {runs}"):
                 if is_own("run", run_id):
                     with contextlib.suppress(ValueError, OverflowError):  # no run of ours began then
-                        self._last_run = max(self._last_run, time_of(str(run_id)))
-        self._last_run = stamp = max(stamp, self._last_run + timedelta(milliseconds=1))
+                        self._runs_after = max(self._runs_after, time_of(str(run_id)) + timedelta(milliseconds=1))
+        stamp = max(stamp, self._runs_after)
+        self._runs_after = stamp + timedelta(milliseconds=1)
         return f"{stamp:%Y%m%dT%H%M%S}{stamp.microsecond // 1000:03d}Z-{secrets.token_hex(4)}"
 
     def commit(
@@ -349,7 +352,7 @@ class Store(Closing):
         A timer does it, because the next batch may take long, and a short run ends before and publishes once.
         """
         with self.mutex:
-            if seconds <= 0 or (self._later is not None and self._later.finished.is_set()):
+            if seconds <= 0 or self._failed_later:
                 self.publish()
             elif self._later is None:
                 self._later = threading.Timer(seconds, self._publish_later)
@@ -360,13 +363,16 @@ class Store(Closing):
         with self.mutex:
             if self._later is threading.current_thread():
                 # The next commit, or the end, meets the same error and reports it.
-                with contextlib.suppress(RunError):
+                try:
                     self.publish()
+                except Exception:
+                    self._failed_later = True
 
     def _stop_waiting(self) -> None:
         if self._later is not None:
             self._later.cancel()
             self._later = None
+        self._failed_later = False
 
     def publish(self) -> None:
         """Merges small batches if there are many, and swaps in a snapshot of all commits."""

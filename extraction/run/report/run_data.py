@@ -116,7 +116,8 @@ def gather_run(
     out = out.absolute()
     committed = manifests.read_live(out)
     sources = {"fields": files_as_table(out, committed, "fields"), "records": records_as_table(out, committed)}
-    with connect(out, views=("runs", "outcomes", "corrections"), rows=rows) as connection:
+    views = ("runs", "outcomes", "corrections")
+    with connect(out, views=views, rows=rows, committed=committed) as connection:
         found = objects_of(connection, _RUN, [run_id])
         if not found:
             raise UsageError(f"{run_id}: no such run; the view `runs` has them")

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.support.corrected_folder import digest_of, outcome_of, run
 
 from cinnabar.extraction.corrections import Action, Change, Corrector
 from cinnabar.extraction.maintenance.verification import verify
+from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, Outcome
+from cinnabar.extraction.store.store import Store
+from cinnabar.extraction.store.tables import RUNS
 
 A = digest_of("a.txt")
 HELD = {"code": "low_confidence", "detail": "a value is not sure"}
@@ -111,3 +115,12 @@ def test_a_document_is_read_again_if_what_its_model_made_was_set_aside(out: Path
     assert run(out).written == 1 and number(out) == ["R-1"]
     undo(out)
     assert number(out) == ["a-e1"]
+
+
+def test_a_run_whose_id_no_clock_tells_stops_no_other(out: Path) -> None:
+    last = "99991231T235959999Z-abcdef01"
+    row = {"run_id": last, "started": now(), "schema_name": "bill", "schema_fingerprint": "0" * 64}
+    with Store.open(out) as store:
+        store.commit("bill", "0" * 64, {"runs": pa.Table.from_pylist([row], RUNS)})
+        first, second = store.new_run_id(), store.new_run_id()
+    assert first < second < last
