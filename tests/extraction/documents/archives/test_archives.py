@@ -83,6 +83,12 @@ def test_each_kind_of_archive_gives_its_files(data: bytes, name: str, inside: st
     assert contents(data, name) == {inside: b"hello"}
 
 
+@pytest.mark.parametrize(("pack", "kind"), [(gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")])
+def test_what_stands_behind_a_stream_takes_nothing_of_it(pack: Callable[[bytes], bytes], kind: str) -> None:
+    data = random.Random(0).randbytes(150_000)
+    assert contents(pack(data) + b"\n", f"x.log.{kind}") == {"x.log": data}
+
+
 def test_archives_within_archives_are_opened_to_a_depth() -> None:
     data = zipped(("x.txt", b"deep"))
     for _ in range(2):

@@ -125,6 +125,8 @@ def test_a_mail_tells_its_people_times_and_ids_with_their_headers_as_places() ->
         ("a@x.org (no (end", [("", "a@x.org(no(end")]),
         ("Jane <jane@x.org", [("", "Jane<jane@x.org")]),
         ("<Saved by a browser>", [("", "Saved by a browser")]),
+        ("jane@corp.org <no@evil.org>", [("jane@corp.org", "no@evil.org")]),
+        ("Jo [Acme] <jo@x.org>", [("Jo [Acme]", "jo@x.org")]),
         ("", []),
     ],
 )
