@@ -49,7 +49,7 @@ class PreparedChat:
 
 
 class ChatPreparer:
-    """Plans requests for one language model, from several threads."""
+    """Prepares requests for one language model, from several threads."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model

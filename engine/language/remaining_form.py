@@ -17,10 +17,7 @@ from cinnabar.engine.fill.writing import minimal
 from cinnabar.engine.request import Request
 from cinnabar.schemas.automata.strings import scalar_value
 from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Property, Slot, walk
-from cinnabar.schemas.pointers import above, escape, items_named
-
-#: Marks a property that is left out.
-LEFT_OUT = object()
+from cinnabar.schemas.pointers import MISSING, above, escape, items_named
 
 
 class Remaining:
@@ -55,7 +52,7 @@ class Remaining:
         # If nothing is asked, there is no value, and the record is an object all the same.
         there = value is not None or root.nullable or not isinstance(root, ObjectNode)
         joined = self._join(root, value if there else {}, "")
-        return None if joined is LEFT_OUT else joined
+        return None if joined is MISSING else joined
 
     def _node(self, node: Node, pointer: str) -> Node | None:
         """Returns the part of a node that is left to fill, None if there is none."""
@@ -114,31 +111,31 @@ class Remaining:
 
     def _join(self, node: Node, value: Any, pointer: str) -> Any:
         if pointer in self._elsewhere:
-            return LEFT_OUT
+            return MISSING
         frozen = pointer in self._above
         if not frozen and not self._counts(node):
             return value
         if isinstance(node, Slot):
             text = self._known[pointer]
-            return LEFT_OUT if text is None else scalar_value(text)
+            return MISSING if text is None else scalar_value(text)
         if isinstance(node, ChoiceNode):
             branch = known_branch(node, pointer, self._known, self._above)
-            return LEFT_OUT if branch is None else self._join(node.branches[branch], LEFT_OUT, pointer)
+            return MISSING if branch is None else self._join(node.branches[branch], MISSING, pointer)
         if isinstance(node, ArrayNode):
             if not frozen:
-                return LEFT_OUT
+                return MISSING
             asked = value if isinstance(value, list) else []
             parts = enumerate(self._items(node, pointer))
             items = (
-                self._join(part, asked[at] if at < len(asked) else LEFT_OUT, f"{pointer}/{at}") for at, part in parts
+                self._join(part, asked[at] if at < len(asked) else MISSING, f"{pointer}/{at}") for at, part in parts
             )
-            return [{} if item is LEFT_OUT else item for item in items]
+            return [{} if item is MISSING else item for item in items]
         if not isinstance(value, Mapping) and pointer not in self._there:
             return value
         members = value if isinstance(value, Mapping) else {}
         members_filled: dict[str, Any] = {}
         for place in node.properties:
-            part = self._join(place.node, members.get(place.name, LEFT_OUT), f"{pointer}/{escape(place.name)}")
-            if part is not LEFT_OUT or place.required:
-                members_filled[place.name] = minimal(place.node) if part is LEFT_OUT else part
+            part = self._join(place.node, members.get(place.name, MISSING), f"{pointer}/{escape(place.name)}")
+            if part is not MISSING or place.required:
+                members_filled[place.name] = minimal(place.node) if part is MISSING else part
         return members_filled | {name: part for name, part in members.items() if name not in members_filled}

@@ -26,7 +26,7 @@ LIST_INCOMPLETE = "list_incomplete"
 #: The flag of a record with a list of which two readings have other numbers of rows, and the document tells not whose
 #: is right.
 OTHER_ROWS = "other_rows"
-#: The flag of a date whose order of day and month no sign tells (`filling/evidence/list_notes.py`).
+#: The flag of a date whose order of day and month no sign tells (`filling/evidence/ambiguity.py`).
 AMBIGUOUS_DATE = "ambiguous_date"
 
 
