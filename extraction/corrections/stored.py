@@ -185,7 +185,7 @@ def states(
     rows = rows or correction_rows(out, committed, documents)
     by_pair = {pair: Reviewed(*pair, corrections=rows.of(pair)) for pair in pairs}
     corrected = _runs_of_corrections(out, committed)
-    older = _bases_of_0_4(out, committed, documents)
+    older = _bases_of_0_3(out, committed, documents)
     for name in {name for _, name in pairs}:
         own = [entry for entry in committed if entry.schema_name == name]
         outcomes = _outcomes(out, own, {document for document, other in pairs if other == name})
@@ -239,12 +239,12 @@ def _with_known(base: Reviewed, state: Reviewed) -> Reviewed:
     return replace(base, record=Record.of(base.record.text, leaves, flags, rows, lists, lengths))
 
 
-def _bases_of_0_4(
+def _bases_of_0_3(
     out: Path, committed: Iterable[Manifest], documents: Collection[str]
 ) -> dict[tuple[str, str, str, str], Reviewed]:
     """Returns what models made of corrected documents, by document, schema, fingerprint and run.
 
-    Runs up to version 0.4 stored a record with its corrections alone, and the model's in this table.
+    Version 0.3 stored a record with its corrections alone, and the model's in this table.
     """
     bases = {}
     for row in _rows(out, committed, "uncorrected", _of(documents)):

@@ -198,7 +198,7 @@ def _set(holder: Any, step: str, value: Any) -> None:
 
 
 def record_from(values: Mapping[str, Any]) -> Record:
-    """Returns the record of these JSON values, as version 0.4 stored what models made."""
+    """Returns the record of these JSON values, as version 0.3 stored what models made."""
     leaves = tuple(map(_leaf_from, values["leaves"]))
     lengths = {at: ListNote(*note) for at, note in values.get("lengths", {}).items()}
     # Earlier versions wrote what a language model thought, too.

@@ -170,7 +170,7 @@ CORRECTIONS = _columns(
         ("run_id", pa.string()),
     ]
 )
-# What models made of documents that people corrected, as runs up to version 0.4 stored it: whole records as JSON.
+# What models made of documents that people corrected, as version 0.3 stored it: whole records as JSON.
 UNCORRECTED = _columns(
     [
         ("document", pa.string()),

@@ -122,7 +122,7 @@ def test_a_record_that_a_correction_brought_out_of_quarantine_counts_as_written_
     assert query(out, "SELECT count(*) FROM bill").rows == [(0,)]
 
 
-def test_what_a_model_made_is_known_where_version_0_4_stored_it_apart(tmp_path: Path) -> None:
+def test_what_a_model_made_is_known_where_version_0_3_stored_it_apart(tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(out, "e1", paths=("a.txt",))
     Corrector(out).correct(A, "bill", [Change(Action.VALUE, "/number", '"R-1"')], "Ada")
