@@ -33,7 +33,7 @@ _MODULES = {
     "schemas/compiling": "compile",
     "schemas/form": "fitting form instances layout",
     "schemas/formats": "formats",
-    "schemas/judging": "judge routes translation dialects resources",
+    "schemas/judging": "judge ways translation dialects resources",
     "schemas/parsing": "algebra applicators containers language schema_object shape_reader scalars",
     "schemas/regex": "codepoints ecma machine matcher patterns",
     "engine/fill": "batch_state step layout repair writing",
