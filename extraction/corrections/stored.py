@@ -29,11 +29,10 @@ from cinnabar.extraction.corrections.state import Reviewed
 from cinnabar.extraction.corrections.units import HUMAN, LEFT_OUT, record_from, scalars, text_at
 from cinnabar.extraction.store.files import explain_broken_file
 from cinnabar.extraction.store.manifest import Manifest
+from cinnabar.extraction.store.model_runs import OF_CORRECTIONS
 from cinnabar.extraction.store.records import LeafRow, Record
 from cinnabar.extraction.store.stored_records import stored_of
 from cinnabar.extraction.store.tables import (
-    COMMAND,
-    CORRECT,
     CORRECTIONS,
     UNCORRECTED,
     evidence_columns,
@@ -47,7 +46,7 @@ from cinnabar.schemas.pointers import MISSING, value_at
 _SMALL, _KEPT = 1 << 17, 2048
 
 # Of the rows of `runs` those that hold corrections alone.
-_CORRECTED = pc.field("arguments") == orjson.dumps({COMMAND: CORRECT}).decode()
+_CORRECTED = pc.field("arguments") == OF_CORRECTIONS
 
 #: A document under one schema: its digest and the schema's name.
 Pair = tuple[str, str]

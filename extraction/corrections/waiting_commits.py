@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-import orjson
 import pyarrow as pa
 
 from cinnabar.extraction.corrections import journal
@@ -19,9 +18,10 @@ from cinnabar.extraction.corrections.stored import Pair, correction_rows, entry_
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store import tables
 from cinnabar.extraction.store.files import failures
+from cinnabar.extraction.store.model_runs import OF_CORRECTIONS
 from cinnabar.extraction.store.records import STATUSES
 from cinnabar.extraction.store.store import Store
-from cinnabar.extraction.store.tables import COMMAND, CORRECT, Key
+from cinnabar.extraction.store.tables import Key
 
 
 class Judged(NamedTuple):
@@ -121,7 +121,7 @@ def corrected_rows(group: Sequence[Reviewed], key: Key, columns: pa.Schema | Non
         "schema_name": key.schema_name,
         "schema_fingerprint": key.schema_fingerprint,
         "engine_fingerprint": key.engine_fingerprint,
-        "arguments": orjson.dumps({COMMAND: CORRECT}).decode(),
+        "arguments": OF_CORRECTIONS,
         "inputs": sum(counts.values()),
         **counts,
     }

@@ -212,8 +212,9 @@ class Run:
             if revised := self._revision.revise(accepted, batch, before):
                 shown = {one.path: one for one in map(outcome_of, revised)}
                 # A model's record does not count beside its corrected one in quarantine.
-                held = (_held_as(one, shown[one.path]) if one.path in shown else one for one in accepted)
-                accepted, content = tables.batch_rows(held, self.key, self._record_schema)
+                held = [_held_as(one, shown[one.path]) if one.path in shown else one for one in accepted]
+                if any(one is not other for one, other in zip(held, accepted, strict=True)):
+                    accepted, content = tables.batch_rows(held, self.key, self._record_schema)
                 self._corrected.append(self._store.new_run_id())
                 key = replace(self.key, run_id=self._corrected[-1])
                 content = _join(content, corrected_rows(revised, key, self._record_schema))

@@ -4,8 +4,12 @@ A corrected record is stored in a run of its own, which has neither a model nor 
 run whose model read the document.
 """
 
+import json
+
 from cinnabar.extraction.store.tables import COMMAND, CORRECT
 
+#: The arguments of a run that only holds corrections, as they are stored.
+OF_CORRECTIONS = json.dumps({COMMAND: CORRECT}, separators=(",", ":"))
 #: The condition on a row of `runs` that a model did it; the others only hold corrections.
 MODEL_RUN = f"coalesce(arguments ->> '{COMMAND}', '') <> '{CORRECT}'"
 #: SQL of a table with a row for each corrected document, schema and engine: `read_by` is the last run of a model.

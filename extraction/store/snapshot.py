@@ -22,9 +22,10 @@ from cinnabar.errors import RunError, UsageError
 from cinnabar.extraction.store import manifest as manifests
 from cinnabar.extraction.store.files import failures, write_whole
 from cinnabar.extraction.store.manifest import Manifest
+from cinnabar.extraction.store.model_runs import MODEL_RUN
 from cinnabar.extraction.store.names import identifier, quote_name, sql_literal
 from cinnabar.extraction.store.schema_versions import sql_type, united_source
-from cinnabar.extraction.store.tables import COMMAND, CORRECT, DOCUMENTS, MODELS, TABLE_COLUMNS
+from cinnabar.extraction.store.tables import COMMAND, DOCUMENTS, MODELS, TABLE_COLUMNS
 
 DATABASE = "cinnabar.duckdb"
 #: Opens a database at a path within the folder (`StoredRows.new_database`).
@@ -133,8 +134,7 @@ _NO_RECORDS = (
 _WITHDRAWN = (
     "SELECT o.document, f.schema_fingerprint, max(o.run_id) AS run_id FROM outcomes AS o"
     " JOIN (SELECT DISTINCT schema_name, schema_fingerprint FROM outcomes) AS f USING (schema_name)"
-    " WHERE o.code = 'other_kind' AND o.run_id IN (SELECT run_id FROM {runs}"
-    f" WHERE (arguments ->> '{COMMAND}') = '{CORRECT}')"
+    f" WHERE o.code = 'other_kind' AND o.run_id IN (SELECT run_id FROM {{runs}} WHERE NOT ({MODEL_RUN}))"
     " OR o.outcome <> 'written' AND o.schema_fingerprint = f.schema_fingerprint"
     " AND (o.document, o.run_id) IN (SELECT (document, run_id) FROM {corrections}) GROUP BY ALL"
 )
