@@ -240,7 +240,7 @@ class Supervisor:
         known: Callable[[Sequence[Input], int], Sequence[Known | None]],
     ) -> None:
         """Gives parsed batches to engines and waiting ones to parsers, up to the limits."""
-        while parsed and (engine := self._least_busy(Filling)) and len(engine.works) < _DEPTH:
+        while parsed and (engine := self._taker(Filling, parsed[0])) and len(engine.works) < _DEPTH:
             work = parsed.pop(0)
             self._give(engine, work, engine.actor.fill.remote(work.parsed))
             # This process drops its last reference to the documents; Ray keeps them until they are filled. Of a
@@ -250,11 +250,13 @@ class Supervisor:
         for work in list(waiting):
             under_way = [*parsed, *(one for worker in self._workers for one in worker.works)]
             full = len(under_way) >= _WINDOW * engines or sum(one.size for one in under_way) >= _BYTES
-            parser = self._least_busy(Parsing)
-            if parser is None or (full and under_way):
+            if full and under_way:
                 return
             if work.due > time.monotonic():
                 continue
+            parser = self._taker(Parsing, work)
+            if parser is None:
+                return
             waiting.remove(work)
             try:
                 sent = shipments_of(work.batch, known(work.batch, work.number))
@@ -281,8 +283,16 @@ class Supervisor:
     def _ready(self, kind: type[Parsing] | type[Filling]) -> list[_WorkerHandle]:
         return [worker for worker in self._workers if worker.kind is kind and worker.ready]
 
-    def _least_busy(self, kind: type[Parsing] | type[Filling]) -> _WorkerHandle | None:
-        return min(self._ready(kind), key=lambda worker: len(worker.works), default=None)
+    def _taker(self, kind: type[Parsing] | type[Filling], work: _Work) -> _WorkerHandle | None:
+        """Returns the least busy worker that may take the work."""
+        # A process that ends can take the answer of the work before with it, which then looks as if it had ended the
+        # process. A document that goes alone shares no process with other work, so only the right one is held back.
+        free = [
+            worker
+            for worker in self._ready(kind)
+            if not worker.works or (work.whole is None and worker.works[-1].whole is None)
+        ]
+        return min(free, key=lambda worker: len(worker.works), default=None)
 
     def _take_result(self, worker: _WorkerHandle, work: _Work | None, result: Any, parsed: list[_Work]) -> None:
         """Notes that a worker is ready or a batch is filled, or adds a batch to the parsed ones."""
