@@ -1,6 +1,6 @@
 """The facts of documents: values that a parser or the file system knows, so that no model has to read them.
 
-docs/facts.md has the same list for users, and a test compares the two.
+docs/schemas.md has the same list for users, and a test compares the two.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes docs/llms.txt and docs/skill/SKILL.md from the documentation: `make agent-pages`.
 
 docs/llms.txt (llmstxt.org) lists the pages, each with its first sentence. The skill (agentskills.io) has the first
-commands of "Getting started", and a line for each command with its first example.
+commands of docs/index.md, and a line for each command with its first example.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pages() -> str:
 
 def skill() -> str:
     """Returns docs/skill/SKILL.md."""
-    started = (DOCS / "getting-started.md").read_text("utf-8")
+    started = (DOCS / "index.md").read_text("utf-8")
     first = re.findall(r"^```sh[^\n]*\n(cinnabar extract.*?)^```$", started, re.DOTALL | re.MULTILINE)[0]
     lines = ["---", "name: cinnabar", f"description: {WHEN}", "---", "", "# Cinnabar", ""]
     lines += ["```sh", first.rstrip(), "```", "", ADVICE, "", "| command | what it does | example |", "|---|---|---|"]

@@ -1,23 +1,10 @@
-"""Hooks of mkdocs.yml: pages that the navigation does not name, and links to files outside of docs/."""
+"""Hooks of mkdocs.yml: links to files outside of docs/, and the marks of fences."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
-
-#: The part of the navigation where pages go that it does not name.
-_REST = "How-to"
-
-
-def on_config(config: Any) -> Any:
-    """Adds each page that the navigation does not name to its part for all others."""
-    folder = Path(config["docs_dir"])
-    named = set(re.findall(r"[\w/-]+\.md", str(config["nav"])))
-    pages = sorted(str(PurePosixPath(page.relative_to(folder))) for page in folder.rglob("*.md"))
-    (rest,) = (part[_REST] for part in config["nav"] if _REST in part)
-    rest.extend(page for page in pages if page not in named)
-    return config
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001, names are mkdocs'

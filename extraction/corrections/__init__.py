@@ -1,6 +1,6 @@
 """Corrections that people make: stored beside the records, in the views at once, and kept by every later run.
 
-`Corrector` corrects and takes back. `corrections` lists what is in force. `docs/corrections.md` tells how it works.
+`Corrector` corrects and takes back. `corrections` lists what is in force. `docs/review.md` tells how it works.
 """
 
 from cinnabar.errors import Refused

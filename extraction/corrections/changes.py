@@ -1,6 +1,6 @@
 """What a person asks for, and what is stored of it, also under the names of another version of the schema.
 
-A property tells its former names by `x-cinnabar-was` (docs/backfill.md).
+A property tells its former names by `x-cinnabar-was` (docs/production.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores extracted records against the known truth of documents: the counts, and the figures of docs/evaluation.md.
+"""Scores extracted records against the known truth of documents: the counts, and the figures of docs/review.md.
 
 The scalars of a record are its leaves. List items are first paired with those of the truth (`pairing.py`); an item
 without a partner counts alone with its leaves. Null and false are no values: a hit is a right value, a false positive a

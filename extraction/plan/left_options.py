@@ -30,7 +30,7 @@ _OUTSIDE = "PEFT or TRL train a language model, and --model takes its folder"
 _PACED = (
     "a server that is asked too often says so, and is asked again later; `concurrency` in the row of the model bounds"
 )
-_ROW_OF_MODEL = 'a row [models."NAME"] in cinnabar.toml of the folder sets it (docs/mercury.md)'
+_ROW_OF_MODEL = 'a row [models."NAME"] in cinnabar.toml of the folder sets it (docs/models.md)'
 
 _POLICIES = {
     "on_missing": "missing=guess",

@@ -30,5 +30,5 @@ Invariants:
   more in each run of corrections (`extraction/corrections/`), which has no model.
 - One process writes at a time; a dead one leaves no lock behind. Readers need no lock.
 
-`docs/storage.md` describes the same for analysts.
+`docs/tables.md` describes the same for analysts.
 """

@@ -51,7 +51,7 @@ def check_names(schema: dict[str, Any] | bool) -> None:
             near = get_close_matches(named.lower(), FACTS, _NEAR, 0.5)
             some = f"; near it: {', '.join(near)}" if near else ""
             raise SchemaError(
-                f"{where}: expected the name of a fact, got {named!r:.80}{some}; docs/facts.md lists all facts"
+                f"{where}: expected the name of a fact, got {named!r:.80}{some}; docs/schemas.md lists all facts"
             )
 
 

@@ -52,7 +52,7 @@ class Value:
     `pointer` is its place in the record (RFC 6901). `value` is None if the record leaves the place out. `confidence` is
     the probability that the value is right. `page` counts from 1, 0 for none. `text` holds the words behind the value,
     and `spans` their characters [start, end) in the document's text; both are empty if no words stand behind it.
-    `origin` says where it comes from, `flags` are its warnings (docs/storage.md).
+    `origin` says where it comes from, `flags` are its warnings (docs/tables.md).
     """
 
     pointer: str

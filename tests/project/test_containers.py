@@ -1,4 +1,4 @@
-"""The files for containers keep what docs/containers.md says, as far as it shows without building an image."""
+"""The files for containers keep what docs/production.md says, as far as it shows without building an image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.import_graph import FOLDERS
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CONTAINERFILE = (ROOT / "Containerfile").read_text("utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
-PAGE = ROOT / "docs" / "containers.md"
+PAGE = ROOT / "docs" / "production.md"
 OURS = sorted(name for name, one in COMPOSE["services"].items() if "cinnabar" in one["image"])
 
 

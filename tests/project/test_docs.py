@@ -43,8 +43,7 @@ def marked(language: str, mark: str) -> list[Any]:
     found = [f for page in PAGES for f in fences(page) if f.language == language and mark in f.marks]
     slow = (pytest.mark.slow,)
     return [
-        pytest.param(f, id=f.name, marks=slow if language == "sh" or f.page.name != "README.md" else ())
-        for f in found
+        pytest.param(f, id=f.name, marks=slow if language == "sh" or f.page.name != "README.md" else ()) for f in found
     ]
 
 

@@ -75,5 +75,5 @@ def test_each_reason_is_a_sentence_and_all_but_skipped_ones_say_what_to_do() -> 
 
 def test_the_documentation_has_each_reason() -> None:
     rows = [f"| `{code}` | {reason.meaning} |" for code, reason in REASONS.items()]
-    lines = (ROOT / "docs/storage.md").read_text("utf-8").splitlines()
+    lines = (ROOT / "docs/tables.md").read_text("utf-8").splitlines()
     assert [row for row in rows if row not in lines] == []

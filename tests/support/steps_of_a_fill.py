@@ -58,7 +58,7 @@ def refusals(compiled: CompiledSchema, other: Judge | None, texts: Sequence[str]
 
 
 def in_the_forms_way(form: Form, record: Any) -> str:
-    """The record, which a form holds, with absence as the form writes it: see docs/json-schema.md."""
+    """The record, which a form holds, with absence as the form writes it: see docs/schemas.md."""
     found = held(form, record)
     rows = [Row(array, parent, at, 1.0) for at, (array, parent) in enumerate(found.rows)]
     layout = lay_out(form, rows, {})

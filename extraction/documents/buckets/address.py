@@ -51,7 +51,7 @@ def parse_store_address(text: str) -> StoreAddress:
         raise UsageError(f"{scheme}://…: expected a folder: mount the server, for example by rclone (docs/recipes.md)")
     form = _FORMS[scheme]
     if rest.partition("/")[0].rpartition("@")[1] or _SIGNED.search(rest):
-        advice = "an address may not hold a password, key or signature: they come from the environment (docs/stores.md)"
+        advice = "an address may hold no password, key or signature: they come from the environment (docs/formats.md)"
         raise UsageError(f"{scheme}://…: expected {form}; {advice}")
     parts = _PARTS.fullmatch(rest)
     key = (parts[2] or "").rstrip("/") if parts else ""

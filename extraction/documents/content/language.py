@@ -1,4 +1,4 @@
-"""The language of a document's text, by fastText's classifier of 176 languages (docs/decisions.md)."""
+"""The language of a document's text, by fastText's classifier of 176 languages (docs/how-it-works.md)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.parsing.metaschema import fingerprint
 
-# The documented query (docs/storage.md).
+# The documented query (docs/tables.md).
 PLACES = "SELECT field, count(*) AS places FROM fields WHERE schema_name = 'bill' GROUP BY field ORDER BY field"
 OLD, NEW = (fingerprint(one) for one in (SCHEMA, LATER))
 

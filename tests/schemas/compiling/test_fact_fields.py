@@ -48,7 +48,7 @@ def test_a_field_is_bound_through_references_nullable_types_and_nested_objects()
     ("fact", "words"),
     [
         ("mail.form.adress", ["/properties/a/x-cinnabar-from", "'mail.form.adress'", "mail.from.address"]),
-        ("sender", ["/properties/a/x-cinnabar-from", "docs/facts.md"]),
+        ("sender", ["/properties/a/x-cinnabar-from", "docs/schemas.md"]),
         (["mail.subject"], ["/properties/a/x-cinnabar-from", "list"]),
     ],
 )

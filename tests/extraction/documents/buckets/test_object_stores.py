@@ -248,8 +248,8 @@ def test_a_store_that_stays_down_ends_the_run_and_not_the_documents(
     ("address", "said"),
     [
         ("s3://nobucket/x", "no such bucket"),
-        ("s3://key:secret@bucket/x", "may not hold a password"),
-        ("az://box/x?sv=1&sig=abc", "may not hold a password"),
+        ("s3://key:secret@bucket/x", "may hold no password"),
+        ("az://box/x?sv=1&sig=abc", "may hold no password"),
         ("s3:///x", "expected s3://BUCKET/PREFIX"),
         ("s3://bucket/a//b", "empty parts"),
         ("sharepoint://site/drive", "sharepoint://…: expected a folder: mount the server"),
