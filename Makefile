@@ -22,7 +22,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results agent-pages clean
+.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results release clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -63,8 +63,8 @@ calibrate: setup  ## fit the shipped model's confidence on documents it was not 
 results: setup  ## write docs/results.md from bench/results/, where benches record their figures (ARGS=--record)
 	@$(PY) -m bench.results_page
 
-agent-pages: setup  ## write docs/llms.txt and docs/skill/ from the documentation
-	@$(PY) scripts/agent_pages.py
+release: setup  ## build wheel, source distribution, pages and the skill for agents into dist/
+	@scripts/release.sh
 
 clean:  ## remove results and caches; .venv and runs/ stay
 	rm -rf demo build dist .prefect .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,12 +1,13 @@
-"""Writes docs/llms.txt and docs/skill/SKILL.md from the documentation: `make agent-pages`.
+"""Writes llms.txt and SKILL.md from the documentation, for a release (scripts/release.sh).
 
-docs/llms.txt (llmstxt.org) lists the pages, each with its first sentence. The skill (agentskills.io) has the first
-commands of docs/index.md, and a line for each command with its first example.
+llms.txt (llmstxt.org) lists the pages, each with its first sentence. The skill (agentskills.io) has the first commands
+of docs/index.md, and a line for each command with its first example.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from cinnabar.apps.cli.lazy_commands import COMMANDS
@@ -36,7 +37,7 @@ def first_sentence(text: str) -> str:
 
 
 def pages() -> str:
-    """Returns docs/llms.txt."""
+    """Returns llms.txt."""
     readme = (ROOT / "README.md").read_text("utf-8")
     lines = ["# Cinnabar", "", f"> {first_sentence(readme)}", "", "## Pages", ""]
     for page in sorted(DOCS.glob("*.md")):
@@ -47,7 +48,7 @@ def pages() -> str:
 
 
 def skill() -> str:
-    """Returns docs/skill/SKILL.md."""
+    """Returns SKILL.md."""
     started = (DOCS / "index.md").read_text("utf-8")
     first = re.findall(r"^```sh[^\n]*\n(cinnabar extract.*?)^```$", started, re.DOTALL | re.MULTILINE)[0]
     lines = ["---", "name: cinnabar", f"description: {WHEN}", "---", "", "# Cinnabar", ""]
@@ -59,12 +60,11 @@ def skill() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Writes both."""
-    (DOCS / "llms.txt").write_text(pages(), "utf-8")
-    (DOCS / "skill").mkdir(exist_ok=True)
-    (DOCS / "skill" / "SKILL.md").write_text(skill(), "utf-8")
+def main(site: Path, skills: Path) -> None:
+    """Writes llms.txt beside the pages of a site, and SKILL.md into the other folder."""
+    (site / "llms.txt").write_text(pages(), "utf-8")
+    (skills / "SKILL.md").write_text(skill(), "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
