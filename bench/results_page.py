@@ -16,17 +16,15 @@ from bench.recording import RESULTS, Result, recorded
 PAGE = RESULTS.parents[1] / "docs" / "results.md"
 #: The sections of the page, and the results of each in their order, by the names of their files.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "The house": ("house", "tests", "tests_slow", "wheel", "mutants", "schemas"),
+    "The house": ("house", "tests", "tests_slow", "wheel", "schemas"),
     "What is read right": (
         "samples", "reading", "lists", "improve", "calibration", "routing", "demanded",
         "surroundings", "everyday_invoices",
     ),
     "Language models": ("models_beside", "beside_llama", "gpu"),
     "Files": ("hostile_files", "mutations", "ocr", "parsing", "table_cells", "packets", "marks"),
-    "Speed and size": ("rate", "volume", "cold_start", "stored"),
-    "The server": ("server", "hostile_requests"),
-    "Owners, people and broken runs": (
-        "owners", "two_people", "hostile_folders", "faults",
+    "Running it": (
+        "rate", "volume", "stored", "server", "hostile_requests", "owners", "two_people", "hostile_folders", "faults",
     ),
 }  # fmt: skip
 #: The machine of most results, which the pages name once.
@@ -35,17 +33,22 @@ USUAL = "AMD EPYC with AVX512-BF16, 2 cores beside other work"
 _HEAD = f"""\
 # Results
 
-`make results` writes this page from `bench/results/`. A figure in **bold** misses what was wanted. Below each
-table are the commands and the machines; where none is named, it was an {USUAL}.
-Older figures and those of single trials: `training/results-history.md`.
+```sh
+make results
+```
+
+This writes the page from `bench/results/`. A figure in **bold** misses what was wanted. Below each table stand day,
+commit, command and machine of its figures; a commit in brackets is that of one figure. Where no machine is named, it
+was an {USUAL}; all had 2 cores. Older figures: `training/results-history.md`.
 """
 
 
 def source(result: Result) -> str:
-    """The command and the machine of a result, as an item of a list."""
-    machine = "" if result.machine == USUAL else result.machine
+    """The day, the commit, the command and the machine of a result, as an item of a list."""
+    when = ", ".join(filter(None, (result.date, result.commit)))
+    machine = "" if result.machine == USUAL else result.machine.replace(", 2 cores", "")
     parts = [f"`{result.command}`", machine, result.precision]
-    return f"- *{result.title}*: {'; '.join(filter(None, parts))}" + (f". {result.note}" if result.note else "")
+    return f"- *{result.title}*, {when}: {'; '.join(filter(None, parts))}" + (f". {result.note}" if result.note else "")
 
 
 def page_of(results: Mapping[str, Result]) -> str:
@@ -58,13 +61,13 @@ def page_of(results: Mapping[str, Result]) -> str:
 
 
 def _section(title: str, names: tuple[str, ...], results: Mapping[str, Result]) -> Iterator[str]:
-    yield from ("", f"## {title}", "", "| what | wanted | got | when |", "|---|---|---|---|")
+    yield from ("", f"## {title}", "", "| what | wanted | got |", "|---|---|---|")
     for result in map(results.__getitem__, names):
         for place, row in enumerate(result.rows):
             what = row.what if place else f"*{result.title}*: {row.what}"
             got = f"**{row.got}**" if row.missed else row.got
-            when = ", ".join(filter(None, (result.date, row.commit or result.commit)))
-            yield f"| {what} | {row.wanted} | {got} | {when} |"
+            at = f" ({row.commit})" if row.commit not in ("", result.commit) else ""
+            yield f"| {what} | {row.wanted} | {got}{at} |"
     yield from ("", *(source(results[name]) for name in names))
 
 
