@@ -92,7 +92,7 @@ class Found(Generic[_R]):
 class Failure:
     """A document without a record, with the reason.
 
-    `outcome` is `quarantined` or `skipped`; `code` and `detail` say why (docs/cli.md). `pointers` name the places of
+    `outcome` is `quarantined` or `skipped`; `code` and `detail` say why (docs/tables.md). `pointers` name the places of
     the `rejected` record (JSON text) that are the reason; it is None if no record was made.
     """
 
