@@ -45,7 +45,7 @@ test-slow: setup  ## the tests that take long: all draws of properties, killed p
 test-sets: setup  ## fourteen labelled sets read no worse than before (DATA=sets, bench/drawn_sets.py)
 	@OMP_NUM_THREADS=1 $(PY) -m bench.drawn_sets $(DATA) $(ARGS)
 
-wheel-check:  ## install the wheel without extras, newest and lowest versions, and run the README's example (ARGS=newest)
+wheel-check:  ## install the wheel without extras, newest and lowest versions, and run the first example of docs/index.md (ARGS=newest)
 	@scripts/check_wheel.sh $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, and what holds for the pages, the packaging and the structure

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it without extras into new environments, and runs the README's first example in each.
+# Builds the wheel, installs it without extras into new environments, and runs the first example of docs/index.md in each.
 #
 #     scripts/check_wheel.sh [newest] [lowest]
 #
@@ -32,8 +32,8 @@ check() {  # NAME PYTHON CONSTRAINTS
     mkdir "$place/$1-example"
     # -I and another folder: the wheel is tried, not the checkout.
     # Models that were fetched on this machine are none of its business.
-    XDG_DATA_HOME="$place/$1-data" PATH="$env/bin:$PATH" "$env/bin/python" -I "$here/scripts/readme_example.py" "$place/$1-example"
-    echo "wheel-check: $1: the README's first example runs, $((SECONDS - began)) s in all"
+    XDG_DATA_HOME="$place/$1-data" PATH="$env/bin:$PATH" "$env/bin/python" -I "$here/scripts/first_example.py" "$place/$1-example"
+    echo "wheel-check: $1: the first example of docs/index.md runs, $((SECONDS - began)) s in all"
 }
 
 for name in ${@:-newest lowest}; do

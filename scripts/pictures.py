@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the pictures of the documentation from the real things.
 
-These are an automaton of a schema, the steps of a fill, and the review page in a browser.
+These are a page beside its row, an automaton of a schema, the steps of a fill, and the review page in a browser.
 
     .venv/bin/python scripts/pictures.py [FOLDER]
 
@@ -137,13 +137,13 @@ def steps_picture(steps: Sequence[Mapping[str, Any]], title: str) -> str:
 
 
 def real_steps() -> list[dict[str, Any]]:
-    """Returns the steps in which the shipped model fills the first schema of README.md from its mail."""
+    """Returns the steps in which the shipped model fills the schema of docs/index.md from its first mail."""
     import re
 
     import cinnabar
     from cinnabar.extraction.review.steps import steps_of
 
-    text = (ROOT / "README.md").read_text("utf-8")
+    text = (ROOT / "docs" / "index.md").read_text("utf-8")
     files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     with tempfile.TemporaryDirectory() as folder:
         out, mail, schema = Path(folder) / "out", Path(folder) / "1042.txt", Path(folder) / "delivery.json"
@@ -197,6 +197,79 @@ def review_picture(to: Path) -> None:
                 server.terminate()
 
 
+#: What the picture of the first page shows: the columns of a row, by the JSON pointer and the colour of each.
+SHOWN = {
+    "number": ("/number", "#1f5fa8"), "issue_date": ("/issue_date", "#1b7a43"), "due_date": ("/due_date", "#a35a00"),
+    "seller": ("/seller/name", "#8a2b84"), "gross_total": ("/gross_total", "#b3261e"),
+    "amount_due": ("/amount_due", "#00707c"),
+}  # fmt: skip
+QUERY = (
+    "select number, issue_date, due_date, seller.name as seller,",
+    "gross_total, amount_due from invoice order by number desc",
+)
+#: Its invoices, the first of which is drawn, and the part of that page: left, top, right and bottom in points.
+INVOICES = ("INV-0098_JuniperVale.pdf", "Invoice-MPL-2024-553190.pdf", "invoice_40217.pdf")
+PART = (42, 44, 572, 492)
+
+
+def row_picture() -> str:
+    """Draws a page with the words behind the values of its row, and the row as `cinnabar sql` prints it."""
+    import base64
+    import io
+    import shutil
+    import subprocess
+
+    import pypdfium2
+
+    def cinnabar(*words: str) -> str:
+        program = [sys.executable, "-m", "cinnabar.apps.cli.main", *words]
+        return subprocess.run(program, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "invoices").mkdir()
+        for name in INVOICES:
+            shutil.copy(ROOT / "data" / "samples" / "invoice" / "docs" / name, Path(folder) / "invoices")
+        cinnabar("extract", "invoices", "--schema", "invoice", "--out", "tables", "--model", "reader")
+        answer = cinnabar("sql", " ".join(QUERY), "--out", "tables").strip("\n").splitlines()
+        marks = f"select pointer, confidence, x0, top, x1, bottom from fields where path = 'invoices/{INVOICES[0]}'"
+        found = {one["pointer"]: one for one in json.loads(cinnabar("sql", marks, "--out", "tables", "--json"))}
+        page = pypdfium2.PdfDocument(ROOT / "data" / "samples" / "invoice" / "docs" / INVOICES[0])[0]
+    scale, (left, top, right, bottom) = 1.12, PART
+    drawn = page.render(scale=2 * scale).to_pil().crop(tuple(round(2 * scale * edge) for edge in PART)).quantize(32)
+    drawn.save(held := io.BytesIO(), "PNG", optimize=True)
+    wide, high = scale * (right - left), scale * (bottom - top)
+    picture = base64.b64encode(held.getvalue()).decode()
+    parts = [
+        f'<image x="0" y="0" width="{wide:g}" height="{high:g}" href="data:image/png;base64,{picture}"/>',
+        f'<path class="line" d="M0 {high:g}H800"/>',
+    ]
+    for pointer, colour in SHOWN.values():
+        one = found[pointer]
+        x0, x1 = (scale * (one[edge] - left) - 3 * sign for edge, sign in (("x0", 1), ("x1", -1)))
+        y0, y1 = (scale * (one[edge] - top) - 2 * sign for edge, sign in (("top", 1), ("bottom", -1)))
+        parts.append(
+            f'<rect x="{x0:.1f}" y="{y0:.1f}" width="{x1 - x0:.1f}" height="{y1 - y0:.1f}" rx="2" fill="{colour}"'
+            f' fill-opacity=".14" stroke="{colour}" stroke-width="1.5"/>'
+        )
+        tag = f"{pointer[1:]} {one['confidence']:.2f}"
+        style = f"font-size: 12px; font-weight: bold; fill: {colour}"
+        parts.append(f'<text x="{x1 + 8:.1f}" y="{(y0 + y1) / 2 + 4:.1f}" style="{style}">{tag}</text>')
+    line, y = 17, high + 26
+    asked = [f'$ cinnabar sql "{QUERY[0]}', f'                {QUERY[1]}" --out tables']
+    heads = next(text for text in answer if "issue_date" in text)
+    for number, text in enumerate([*asked, *answer]):
+        spans = escape(text)
+        if text is heads:
+            for name, (_, colour) in SHOWN.items():
+                spans = spans.replace(name, f'<tspan style="fill: {colour}; font-weight: bold">{name}</tspan>')
+        at = y + line * number
+        parts.append(
+            f'<text class="mono" style="font-size: 12px" x="12" y="{at:g}" xml:space="preserve">{spans}</text>'
+        )
+    title = "An invoice with the words behind six values marked, and its row in DuckDB"
+    return svg(800, at + line, title, parts)
+
+
 def amount() -> Automaton:
     """The automaton of an amount below 100 with two decimals."""
     schema = {"type": "object", "properties": {"amount": AMOUNT}, "required": ["amount"]}
@@ -211,6 +284,7 @@ def main(folder: Path) -> None:
     (folder / "steps.svg").write_text(
         steps_picture(real_steps(), "The record after each denoising step of a fill"), "utf-8"
     )
+    (folder / "row.svg").write_text(row_picture(), "utf-8")
     review_picture(folder / "review.png")
     print(f"pictures: {folder}")
 

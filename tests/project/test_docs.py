@@ -39,11 +39,11 @@ MACHINES = r"(?<![\w./])/(?:work|tmp|home|root|opt|mnt|Users|var)/|file://|\b(?:
 
 
 def marked(language: str, mark: str) -> list[Any]:
-    """Fences of a language with this mark; they are slow but for Python of the README, whose shell has a test below."""
+    """Fences of a language with this mark; they are slow but for Python of index.md, whose shell has a test below."""
     found = [f for page in PAGES for f in fences(page) if f.language == language and mark in f.marks]
     slow = (pytest.mark.slow,)
     return [
-        pytest.param(f, id=f.name, marks=slow if language == "sh" or f.page.name != "README.md" else ()) for f in found
+        pytest.param(f, id=f.name, marks=slow if language == "sh" or f.page.name != "index.md" else ()) for f in found
     ]
 
 
@@ -170,11 +170,11 @@ def test_shell_snippets_run(fence: Fence, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_the_example_of_the_readme_reads_all_four_values(
+def test_the_first_example_reads_all_four_values(
     tmp_path: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CINNABAR_PRECISION", precision)
-    (fence,) = (f for f in fences(ROOT / "README.md") if f.language == "sh" and "run" in f.marks)
+    fence = next(f for f in fences(ROOT / "docs" / "index.md") if f.language == "sh" and "run" in f.marks)
     printed = run_shell(fence, tmp_path)
     assert re.search(r"NK 7730 1182 +2026-03-14 +M\. Albrecht +2\.4\b", printed), printed
 

@@ -95,7 +95,7 @@ def test_the_picture_of_the_automaton_is_that_of_its_schema() -> None:
     assert (ROOT / "docs" / "pictures" / "automaton.svg").read_text("utf-8") == drawn, "scripts/pictures.py draws it"
 
 
-@pytest.mark.parametrize("name", ["automaton.svg", "steps.svg"])
+@pytest.mark.parametrize("name", ["automaton.svg", "row.svg", "steps.svg"])
 def test_pictures_are_sound_and_have_a_title(name: str) -> None:
     root = ElementTree.parse(ROOT / "docs" / "pictures" / name).getroot()
     assert root.get("aria-label")

@@ -1,4 +1,4 @@
-"""docs/structure.md is one screen, and names what is there."""
+"""docs/structure.md names what is there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ PAGE = ROOT / "docs" / "structure.md"
 TEXT = PAGE.read_text("utf-8")
 
 
-def test_the_page_is_short_and_so_are_its_cells() -> None:
-    assert len(TEXT.split()) <= 900
+def test_the_cells_of_the_page_are_short() -> None:
     cells = [cell for line in TEXT.splitlines() if line.startswith("|") for cell in line.split("|")]
     assert [cell for cell in cells if len(cell.split()) > 25] == []
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOWEST = runpy.run_path(str(ROOT / "scripts" / "lowest_versions.py"))
-EXAMPLE = runpy.run_path(str(ROOT / "scripts" / "readme_example.py"))
+EXAMPLE = runpy.run_path(str(ROOT / "scripts" / "first_example.py"))
 
 
 def test_each_lower_bound_becomes_a_constraint_but_that_of_torch() -> None:
@@ -32,7 +32,7 @@ def test_the_first_commands_of_a_page_run_over_the_files_before_them(tmp_path: P
         EXAMPLE["run_example"]("no commands", tmp_path)
 
 
-def test_the_readmes_first_commands_are_its_example() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    first = next(block for block in EXAMPLE["_BLOCK"].finditer(readme) if block["run"])
-    assert "cinnabar extract mails" in first["text"] and EXAMPLE["EXPECTED"] in readme
+def test_the_first_commands_of_getting_started_are_its_example() -> None:
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    first = next(block for block in EXAMPLE["_BLOCK"].finditer(page) if block["run"])
+    assert "cinnabar extract mails" in first["text"] and EXAMPLE["EXPECTED"] in page

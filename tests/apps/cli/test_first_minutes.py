@@ -95,7 +95,7 @@ def test_doctor_checks_this_installation(capsys: CaptureResult, monkeypatch: pyt
 
 @pytest.mark.slow
 def test_six_commands_lead_from_a_clone_to_a_record(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
+    page = (ROOT / "docs" / "index.md").read_text("utf-8")
     commands = re.findall(r"```sh\n(git clone.*?)```", page, re.DOTALL)[0].strip().splitlines()
     assert len(commands) == 6
     here = tmp_path

@@ -1,6 +1,6 @@
-"""Runs the first example of README.md in a folder: its files, then its first block of commands.
+"""Runs the first example of docs/index.md in a folder: its files, then its first block of commands.
 
-    python scripts/readme_example.py FOLDER
+    python scripts/first_example.py FOLDER
 
 The commands are those on the PATH. Exit status 1 if one fails, or if the table does not hold the parcel's number.
 """
@@ -16,9 +16,9 @@ EXPECTED = "NK 7730 1182"
 _BLOCK = re.compile(r"^```\w+ (?:file=(?P<file>\S+)|(?P<run>run))\n(?P<text>.*?)^```$", re.M | re.S)
 
 
-def run_example(readme: str, folder: Path) -> str:
+def run_example(page: str, folder: Path) -> str:
     """Returns what the first commands print; files are written into the folder. Raises CalledProcessError."""
-    for block in _BLOCK.finditer(readme):
+    for block in _BLOCK.finditer(page):
         if block["run"]:
             return subprocess.check_output(["sh", "-ec", block["text"]], cwd=folder, text=True)
         path = folder / block["file"]
@@ -28,6 +28,7 @@ def run_example(readme: str, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    printed = run_example((Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8"), Path(sys.argv[1]))
+    page = Path(__file__).parents[1] / "docs" / "index.md"
+    printed = run_example(page.read_text(encoding="utf-8"), Path(sys.argv[1]))
     print(printed, end="")
     sys.exit(EXPECTED not in printed)
