@@ -48,7 +48,7 @@ def _page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_page_is_short() -> None:
-    assert len(PAGE.read_text("utf-8").split()) <= 1500
+    assert len(PAGE.read_text("utf-8").split()) <= 1100
 
 
 def test_a_case_is_its_order_its_deliveries_and_its_invoice() -> None:
