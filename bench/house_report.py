@@ -90,8 +90,8 @@ def walk_rows() -> Iterator[Row]:
         (stays, _, *others), wanted = whole.counts(), WANTED_WALKS[name]
         got = (stays, *others)
         missed = any(one > most for one, most in zip(got, wanted, strict=True))
-        shown = (", ".join(map(str, numbers)) for numbers in (wanted, got))
-        yield Row(f"walk of {name}: stays, returns, climbs", *shown, missed)
+        limits, shown = (", ".join(map(str, numbers)) for numbers in (wanted, got))
+        yield Row(f"walk of {name}: stays, returns, climbs", limits, shown, missed)
 
 
 def core_packages() -> int:

@@ -27,9 +27,7 @@ VALUE_TOKENS, ASSUMED_ITEMS = 14, 8
 LONG = 4 * VALUE_TOKENS
 
 
-def body_of(
-    served: Served, effort: str, wire: Wire, messages: Sequence[Message], max_tokens: int
-) -> dict[str, Any]:
+def body_of(served: Served, effort: str, wire: Wire, messages: Sequence[Message], max_tokens: int) -> dict[str, Any]:
     """Returns the body of a request for a chat completion."""
     schema = {"name": "record", "strict": wire.strict, "schema": wire.schema}
     body: dict[str, Any] = {

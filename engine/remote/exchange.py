@@ -98,9 +98,7 @@ def client_of(served: Served, settings: RemoteSettings, key: str) -> AsyncOpenAI
         timeout=Timeout(settings.timeout, connect=min(10.0, settings.timeout)),
         http_client=DefaultAsyncHttpxClient(
             follow_redirects=False,
-            limits=Limits(
-                max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency
-            ),
+            limits=Limits(max_connections=settings.concurrency, max_keepalive_connections=settings.concurrency),
             event_hooks={"request": [reticent], "response": [bound]},
         ),
     )

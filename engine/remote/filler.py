@@ -13,7 +13,7 @@ from cinnabar.engine.asking.server_prompt import messages_of, retry_messages
 from cinnabar.engine.remote.estimates import answer_room, body_of, highest_cost, passage_room, tokens_of
 from cinnabar.engine.remote.exchange import ServerAnswer, Transient, client_of, exchange, scrub
 from cinnabar.engine.remote.ledger import Budget, Ledger
-from cinnabar.engine.remote.serving import MODELS, RemoteSettings, Served
+from cinnabar.engine.remote.serving import RemoteSettings, Served
 from cinnabar.engine.replies.record import read_answer
 from cinnabar.engine.request import Failed, Filled, Filler, Passage, Request, Result
 from cinnabar.engine.settings import effort_of
@@ -227,7 +227,5 @@ class RemoteFiller(Filler):
         if answer.refusal or answer.finish == "content_filter":
             raise EngineFailure("answer_refused", answer.refusal or "the service filtered its answer")
         if answer.finish == "length":
-            known = self._served.model in MODELS or self._settings.window is not None
-            advice = "a smaller context" if known else "the model's own window, in its row of cinnabar.toml"
-            raise EngineFailure("answer_cut", f"the answer was cut off after {room} tokens; try {advice}")
+            raise EngineFailure("answer_cut", f"the answer was cut off after {room} tokens; try a smaller context")
         return answer.text

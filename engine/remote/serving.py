@@ -1,6 +1,6 @@
 """Models behind an OpenAI-compatible server: their names, their addresses, and the settings for asking them.
 
-`mercury-2` is Inception's model; `openai:NAME` is the model NAME of any other server.
+`mercury-…` is a model of Inception; `openai:NAME` is the model NAME of any other server.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from cinnabar.engine.remote.ledger import Prices
 from cinnabar.errors import UsageError
 
-_OTHER = "openai:"
-#: The assumed context of a model with an unknown one, in tokens.
-UNKNOWN_CONTEXT = 32_000
+MERCURY, _OTHER = "mercury-", "openai:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,8 @@ class Served:
     """A model behind a server.
 
     `model` is its name for the server, `key_name` the environment variable with the key. `context` counts the server's
-    tokens. `effort`: its `reasoning_effort` takes our names. `prices` are None if they are not known.
+    tokens, 0 if they are not known. `effort`: its `reasoning_effort` takes our names. `prices` are None if they are not
+    known.
     """
 
     model: str
@@ -46,9 +46,9 @@ class Served:
         return hashlib.sha256(repr((self.model, where)).encode()).hexdigest()[:16]
 
 
-def _mercury(model: str, context: int, prices: str) -> Served:
+def _mercury(model: str, context: int = 0, prices: str = "") -> Served:
     address, key = "https://api.inceptionlabs.ai/v1", "INCEPTION_API_KEY"
-    return Served(model, address, key, context, effort=True, prices=Prices.parse(prices))
+    return Served(model, address, key, context, effort=True, prices=Prices.parse(prices) if prices else None)
 
 
 #: The models that are known by their names: window, and dollars for a million tokens (in, cached, out). Of those behind
@@ -62,7 +62,7 @@ MODELS = {
 
 def is_remote(name: str) -> bool:
     """Returns whether this name means a model behind a server, not a folder."""
-    return name in MODELS or name.startswith(_OTHER)
+    return name.startswith(_OTHER) or name in MODELS or (name.startswith(MERCURY) and not Path(name).exists())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +106,19 @@ class RemoteSettings:
 
 
 def find_served(name: str, settings: RemoteSettings) -> Served:
-    """Returns the model of this name, with the address and the prices of the settings.
+    """Returns the model of this name, with the address, the window and the prices of the settings.
 
-    Raises UsageError for an unusable address, an empty name, or a budget without known prices.
+    Raises UsageError for an unusable address or an empty name.
     """
-    if name in MODELS:
-        chosen = MODELS[name]
+    if name.startswith(MERCURY):
+        chosen = MODELS.get(name) or _mercury(name)
     else:
-        chosen = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", UNKNOWN_CONTEXT)
+        chosen = Served(name.removeprefix(_OTHER), "https://api.openai.com/v1", "OPENAI_API_KEY", 0)
         if not chosen.model.isprintable() or not chosen.model.strip():
             raise UsageError(f"--model {name}: expected openai:NAME with the model's name at the server")
     chosen = replace(chosen, prices=settings.prices or chosen.prices, context=settings.window or chosen.context)
     if settings.base_url is not None:
         chosen = replace(chosen, base_url=_check_url(settings.base_url))
-    if settings.budget is not None and chosen.prices is None:
-        raise UsageError(
-            f'--budget: the prices of {name} are not known; set prices in [models."{name}"] of cinnabar.toml'
-        )
     return chosen
 
 
@@ -133,9 +129,7 @@ def _check_url(url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if not url.isprintable() or " " in url:
-        raise UsageError(
-            "base_url: expected an address without blanks and line ends, such as https://host/v1"
-        )
+        raise UsageError("base_url: expected an address without blanks and line ends, such as https://host/v1")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError("base_url: expected an address such as https://host/v1")
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 from collections.abc import Callable, Collection
@@ -336,9 +337,12 @@ def local_fingerprint(name: str | Path) -> str:
 
 def _remote(name: str, settings: RemoteSettings) -> RemoteSource:
     check_extra("mercury", f"--model {name}")
+    # Cold start: it fetches nothing where a row says all.
+    from cinnabar.engine.remote.listing import described
+
     server = find_served(name, settings)
-    if settings.budget != 0:
-        api_key(server)
+    key = api_key(server) if settings.budget != 0 else os.environ.get(server.key_name) or "none"
+    server = described(name, server, settings, key)
     unsafe = f"{server.base_url}: documents and the key are sent unencrypted"
     return RemoteSource(server, settings, unsafe if is_plain(server.base_url) else None)
 

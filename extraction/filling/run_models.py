@@ -14,7 +14,7 @@ from cinnabar.engine.models.language.gguf_folder import named_model
 from cinnabar.engine.models.language.memory import free_memory
 from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.remote.ledger import Prices
-from cinnabar.engine.remote.serving import MODELS, RemoteSettings, is_remote
+from cinnabar.engine.remote.serving import MERCURY, RemoteSettings, is_remote
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.escalation import best_setting, share_asked
 from cinnabar.extraction.filling.model_sources import (
@@ -247,7 +247,7 @@ def _settings(plan: RunPlan, model: str) -> RemoteSettings:
 
 def _row_of(model: str) -> dict[str, Any]:
     """Returns what is set for a model behind a server; a variable names an address that no row has."""
-    variable = "INCEPTION_BASE_URL" if model in MODELS else "OPENAI_BASE_URL"
+    variable = "INCEPTION_BASE_URL" if model.startswith(MERCURY) else "OPENAI_BASE_URL"
     address = {"base_url": os.environ[variable]} if os.environ.get(variable) else {}
     return {**address, **folder_settings().models.get(model, {})}
 

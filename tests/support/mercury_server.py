@@ -73,11 +73,13 @@ class Entry:
 
 @dataclass
 class Server:
-    """`fault` names the fault of the n-th request, "" for none; `answer` replaces the content of a good answer."""
+    """`fault` names the fault of the n-th request, "" for none; `answer` replaces the content of a good answer. Its
+    list of models is `listed`."""
 
     fault: Callable[[int, dict[str, Any]], str] = lambda _n, _body: ""
     answer: Callable[[dict[str, Any], dict[str, Any]], Any] | None = None
     pause: float = 0.0
+    listed: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -110,6 +112,8 @@ class Server:
         head = await reader.readuntil(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines if line)}
+        if first.startswith("GET /v1/models "):
+            return await send(writer, 200, {"data": self.listed})
         body = json.loads(await reader.readexactly(int(headers["content-length"])))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
@@ -297,9 +301,7 @@ def top(status: int, length: int, more: dict[str, str] | None = None) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-async def send(
-    writer: asyncio.StreamWriter, status: int, body: Any, more: dict[str, str] | None = None
-) -> bool:
+async def send(writer: asyncio.StreamWriter, status: int, body: Any, more: dict[str, str] | None = None) -> bool:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     writer.write(top(status, len(raw), more) + raw)
     await writer.drain()

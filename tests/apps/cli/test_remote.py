@@ -41,9 +41,7 @@ def row(folder: Path, **settings: object) -> None:
     (folder / "cinnabar.toml").write_text("\n".join(['[models."mercury-2"]', *lines]))
 
 
-def test_the_cost_is_printed_before_and_after_reading(
-    letters: Path, server: mercury.Server, capsys: Captured
-) -> None:
+def test_the_cost_is_printed_before_and_after_reading(letters: Path, server: mercury.Server, capsys: Captured) -> None:
     asked = arguments(letters, "out", *MERCURY, "--effort", "low", "--json")
     assert run(asked) == 0
     said = capsys.readouterr()
@@ -78,9 +76,7 @@ def test_a_spent_budget_stops_the_run_and_another_run_resumes(
     most = re.search(r"may cost \$([\d.]+)", left)
     assert most is not None
     budget = Decimal(most[1]) + Decimal("0.0001")  # each costs about 0.00004
-    assert (
-        run([*asked, "--budget", str(budget), "--max-error-rate", "0", "--json"]) == 0
-    )
+    assert run([*asked, "--budget", str(budget), "--max-error-rate", "0", "--json"]) == 0
     some = json.loads(capsys.readouterr().out)
     assert 0 < some["written"] < 6 and some["written"] + some["usage"]["left"] == 6
     assert Decimal(some["usage"]["cost"]) <= budget
@@ -179,6 +175,7 @@ def test_any_server_that_speaks_the_protocol_can_be_asked(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", mercury.KEY)
     monkeypatch.chdir(letters.parent)
+    server.listed = [{"id": "gemma", "max_model_len": 32_000}]
     Path("cinnabar.toml").write_text(f'[models."openai:gemma"]\nbase_url = "{server.url}"\n')
     asked = arguments(letters, "out", "--model", "openai:gemma", "--json")
     assert run(asked) == 0

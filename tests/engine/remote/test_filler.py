@@ -21,6 +21,7 @@ from cinnabar.apps.cli.extract import spent
 from cinnabar.engine.remote.exchange import retry_after, scrub
 from cinnabar.engine.remote.filler import OUTAGE_REQUESTS, RemoteFiller
 from cinnabar.engine.remote.ledger import Budget, Ledger, Prices, Tokens
+from cinnabar.engine.remote.listing import described
 from cinnabar.engine.remote.serving import RemoteSettings, Served, find_served
 from cinnabar.engine.request import Failed, Filled, Request, Result
 from cinnabar.errors import EngineFailure, RunError, UsageError
@@ -35,10 +36,7 @@ def filler(server: mercury.Server, key: str = mercury.KEY, **changed: Any) -> Re
 
 
 def requests(count: int) -> list[Request]:
-    return [
-        request(FORM, f"name=Person {n}\nday=2024-05-0{n % 9 + 1}\n- what=w{n}; price={n}\n")
-        for n in range(count)
-    ]
+    return [request(FORM, f"name=Person {n}\nday=2024-05-0{n % 9 + 1}\n- what=w{n}; price={n}\n") for n in range(count)]
 
 
 def names(results: list[Result]) -> list[str]:
@@ -232,15 +230,12 @@ def test_cut_off_and_refused_answers_have_their_own_reasons_and_advice() -> None
         return found
 
     with mercury.running(server):
-        settings = RemoteSettings(base_url=server.url)
-        other = RemoteFiller(find_served("openai:gemma", settings), settings, "low", mercury.KEY)
-        for asked, why, code, told in (
-            (filler(server), "length", "answer_cut", "a smaller context"),
-            (other, "length", "answer_cut", "own window"),
-            (filler(server), "content_filter", "answer_refused", "filtered"),
+        for why, code, told in (
+            ("length", "answer_cut", "a smaller context"),
+            ("content_filter", "answer_refused", "filtered"),
         ):
             server._completion = lambda body, fault, why=why: ended(body, fault, why)  # type: ignore
-            (result,) = asked.fill(requests(1))
+            (result,) = filler(server).fill(requests(1))
             assert isinstance(result, Failed) and result.code == code and told in result.detail
 
 
@@ -355,9 +350,35 @@ def test_an_address_that_cannot_be_used_is_refused_without_showing_it(url: str, 
 def test_the_model_of_another_server_has_its_own_key_prices_and_fingerprint() -> None:
     other = find_served("openai:gemma", RemoteSettings(base_url="http://localhost:9/v1"))
     assert (other.key_name, other.effort, other.prices) == ("OPENAI_API_KEY", False, None)
-    with pytest.raises(UsageError, match="prices"):
-        find_served("openai:gemma", RemoteSettings(budget=Decimal(5)))
     mercury_2 = find_served("mercury-2", RemoteSettings())
     moved = find_served("mercury-2", RemoteSettings(base_url="https://other.example/v1"))
     assert mercury_2.fingerprint == moved.fingerprint != other.fingerprint
     assert isinstance(mercury_2, Served)
+
+
+def told(server: mercury.Server, name: str, **row: Any) -> Served:
+    settings = RemoteSettings(**{"base_url": server.url, **row})
+    return described(name, find_served(name, settings), settings, mercury.KEY)
+
+
+def test_a_model_without_a_row_has_the_window_and_the_prices_of_its_servers_list() -> None:
+    prices = {"prompt": "0.0000001", "input_cache_read": "0.00000001", "completion": "0.00000035"}
+    listed = [{"id": "mercury-9", "context_length": 256_000, "pricing": prices}, {"id": "m", "max_model_len": 8192}]
+    with mercury.running(mercury.Server(listed=listed)) as server:
+        newer, other = told(server, "mercury-9", budget=Decimal(5)), told(server, "openai:m")
+    assert (newer.context, newer.prices, newer.effort) == (256_000, Prices.parse("0.1,0.01,0.35"), True)
+    assert (other.context, other.prices) == (8192, None)
+
+
+def test_what_neither_a_row_nor_the_server_tells_is_asked_for_by_the_name_of_its_row() -> None:
+    with mercury.running(mercury.Server(listed=[{"id": "m", "pricing": {"prompt": "-1"}}, {"id": "n"}])) as server:
+        row = r'set window and prices in \[models."openai:.*"\] of cinnabar.toml'
+        for name, more, said in (
+            ("openai:m", {}, "does not tell its window"),
+            ("openai:m", {"window": 9, "budget": Decimal(5)}, "does not tell its prices"),
+            ("openai:x", {}, "the server has m, n; name one of them"),
+            ("openai:m", {"base_url": "http://127.0.0.1:9/v1"}, "no list of models"),
+        ):
+            with pytest.raises(UsageError, match=f"{said}.*{row}"):
+                told(server, name, **more)
+        assert told(server, "openai:m", window=9).context == 9
