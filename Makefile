@@ -22,7 +22,7 @@ export PYTHONNOUSERSITE = 1
 export OMP_WAIT_POLICY = PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results release clean
+.PHONY: help setup demo model test test-slow test-sets wheel-check lint calibrate results command-page release clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +62,9 @@ calibrate: setup  ## fit the shipped model's confidence on documents it was not 
 
 results: setup  ## write docs/results.md from bench/results/, where benches record their figures (ARGS=--record)
 	@$(PY) -m bench.results_page
+
+command-page: setup  ## write docs/cli.md from the help of the commands
+	@$(PY) scripts/command_page.py
 
 release: setup  ## build wheel, source distribution, pages and the skill for agents into dist/
 	@scripts/release.sh

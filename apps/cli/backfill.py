@@ -14,7 +14,15 @@ import typer
 from cinnabar.apps.cli.console import Bar
 from cinnabar.apps.cli.lazy_commands import AsJson
 from cinnabar.apps.cli.notices import print_notice
-from cinnabar.apps.cli.options import RUN_OPTIONS, FromOption, OnOption, OutOption, plan_of, takes_options
+from cinnabar.apps.cli.options import (
+    RUN_OPTIONS,
+    FromOption,
+    LocalModelOption,
+    OnOption,
+    OutOption,
+    plan_of,
+    takes_options,
+)
 from cinnabar.apps.cli.plan_checks import limit_status
 from cinnabar.engine.remote.serving import is_remote
 from cinnabar.errors import UsageError
@@ -37,32 +45,32 @@ NAMED = 20
 
 _Version = Annotated[
     str,
-    typer.Option(metavar="S", help="The new version: a name, also of the folder, a JSON Schema file, or module:Class."),
+    typer.Option(metavar="S", help="The new version."),
 ]
 _DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only estimate the documents, tokens and seconds that it takes.")
+    bool, typer.Option("--dry-run", help="Only tell the cost: documents, tokens, seconds.")
 ]
 _Source = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Records of this file, folder, mailbox or pattern.")
+    str | None, typer.Option(metavar="PATH", help="Of this file, folder, mailbox or pattern.")
 ]
 _Below = Annotated[
     float | None,
-    typer.Option(metavar="P", help="Records with a confidence below this; such fields are filled again."),
+    typer.Option(metavar="P", help="Only records, and again fields, less sure than this."),
 ]
 _Where = Annotated[
-    str | None, typer.Option(metavar="SQL", help="Records that meet this condition on their columns.")
+    str | None, typer.Option(metavar="SQL", help="Only records that meet this condition.")
 ]
 
 @takes_options(
     "related",
     "max_error_rate",
-    "model",
     *(one for one in RUN_OPTIONS if one not in ("limit", "min_confidence", "retry_quarantined", "split")),
     "ray",
 )
 def backfill(
     schema: _Version,
     out: OutOption,
+    model: LocalModelOption = None,
     on: OnOption = None,
     dry_run: _DryRun = False,
     source: _Source = None,
@@ -72,7 +80,7 @@ def backfill(
     as_json: AsJson = False,
     **run_options: Any,
 ) -> int:
-    """Fill the new and changed fields of a new version of a schema, and keep all other values.
+    """Fill the new and changed fields of a schema's new version, and keep other values.
 
     The records in DIR of the schema with the same name (its title, or its file's name) become records of the
     new version; the old records stay. After an interruption, run the command again to continue.
@@ -85,12 +93,7 @@ def backfill(
     \b
     Examples:
       cinnabar backfill --schema invoice_v2.json --out tables --dry-run
-      cinnabar backfill --schema invoice_v2.json --out tables --where "run_id >= '2026'" --source mails/2026
-      cinnabar backfill --schema invoice_v2.json --out tables --where "gross_total > 1000"
       cinnabar backfill --schema invoice --out tables --below 0.7 --effort high
-      cinnabar backfill --schema invoice_v2.json --out tables --from archive/2025 --from old.mbox
-      cinnabar backfill --schema invoice_v2.json --out tables --related 0.5
-      cinnabar backfill --schema invoice_v2.json --out tables --ray auto
 
     The estimate comes from a sample of a few documents on this machine, also with --ray.
 
@@ -98,7 +101,7 @@ def backfill(
     """
     stored = latest_source(out, schema) if out.is_dir() and schema not in LIBRARY else None
     given = schema if stored is None or Path(schema).exists() else stored
-    plan = plan_of([given], out, on=on, **run_options)
+    plan = plan_of([given], out, model=model, on=on, **run_options)
     if plan.model is not None and is_remote(plan.model):
         raise UsageError(f"--model {plan.model}: expected a local model; a backfill asks no server")
     if not out.is_dir():

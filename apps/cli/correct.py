@@ -30,7 +30,7 @@ _SchemaName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The schema's name, if the document has records of several.",
+        help="One of several schemas.",
     ),
 ]
 
@@ -40,19 +40,19 @@ def correct(
     out: OutOption,
     schema: _SchemaName = None,
     values: Annotated[_Texts, typer.Option("--set", metavar="/P=VALUE", help="The right value there.")] = None,
-    absent: Annotated[_Texts, typer.Option(metavar="/P", help="The document does not have this value.")] = None,
-    accept: Annotated[_Texts, typer.Option(metavar="/P", help="This value or list is right; / is all of it.")] = None,
+    absent: Annotated[_Texts, typer.Option(metavar="/P", help="The document lacks this value.")] = None,
+    accept: Annotated[_Texts, typer.Option(metavar="/P", help="This value is right; / means all.")] = None,
     other_kind: Annotated[bool, typer.Option("--other-kind", help="The document is not of this schema.")] = False,
-    undo: Annotated[_Texts, typer.Option(metavar="ID", help="Take back this correction, or `all` of them.")] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="Only list the corrections.")] = False,
-    parts: Annotated[bool, typer.Option("--parts", help="Only show where the documents of a packet begin.")] = False,
-    split: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: a document begins on this page.")] = None,
-    join: Annotated[_Pages, typer.Option(metavar="PAGE", help="Of a packet: no document begins there.")] = None,
-    turn: Annotated[_Texts, typer.Option(metavar="PAGE:DEGREES", help="Of a packet: turn it clockwise.")] = None,
+    undo: Annotated[_Texts, typer.Option(metavar="ID", help="Take back this correction, or all.")] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List the corrections.")] = False,
+    parts: Annotated[bool, typer.Option("--parts", help="Show a packet's documents.")] = False,
+    split: Annotated[_Pages, typer.Option(metavar="PAGE", help="A document of the packet begins there.")] = None,
+    join: Annotated[_Pages, typer.Option(metavar="PAGE", help="No document begins there.")] = None,
+    turn: Annotated[_Texts, typer.Option(metavar="PAGE:DEGREES", help="Turn the page clockwise.")] = None,
     kind: Annotated[
-        _Texts, typer.Option(metavar="PAGE:SCHEMA", help="Of a packet: the schema of the document that begins there.")
+        _Texts, typer.Option(metavar="PAGE:SCHEMA", help="The schema of that document.")
     ] = None,
-    who: Annotated[str | None, typer.Option(metavar="NAME", help="Who corrects; by default the user's name.")] = None,
+    who: Annotated[str | None, typer.Option(metavar="NAME", help="The name on corrections.")] = None,
 ) -> Answer:
     """Correct the record of a document; later runs and backfills keep what you say.
 
@@ -65,12 +65,8 @@ def correct(
 
     \b
     Examples:
-      cinnabar correct mails/1042.txt --out tables --set '/number="R-17"' --absent /due_date
-      cinnabar correct 9f86d081 --out tables --schema invoice --accept /
-      cinnabar correct mails/1042.txt --out tables --list
-      cinnabar correct mails/1042.txt --out tables --undo all
-      cinnabar correct scans/monday.pdf --out tables --parts
-      cinnabar correct scans/monday.pdf --out tables --split 4 --join 9 --turn 5:180 --kind 4:receipt
+      cinnabar correct mails/1042.txt --out tables --set /number=17 --absent /due
+      cinnabar correct scans/monday.pdf --out tables --split 4 --kind 4:receipt
     """
     changes = _changes(values or (), absent or (), accept or (), other_kind)
     of_packet = parts or bool(split or join or turn or kind)

@@ -11,14 +11,13 @@ from cinnabar.wording import with_noun
 
 
 def doctor() -> Answer:
-    """Check the versions, the weights that ship, and a process of the parser.
+    """Check this installation: versions, weights, and a process of the parser.
 
     Each line says ok, or fails and what to do. Exit status 1 if something will not work.
 
     \b
     Examples:
       cinnabar doctor
-      cinnabar doctor --json
     """
     findings = findings_of([("versions", versions), ("models", models), ("parser", parser)])
     failing = sum(one.state == "fails" for one in findings)

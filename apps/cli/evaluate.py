@@ -45,15 +45,15 @@ _OF_CONFIDENCE = ("ece", "value_ece", "value_auc", "null_ece", "null_auc")
 _OF_ROWS = ("rows", "rows_found", "rows_exact", "lists_whole")
 
 _Predictions = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the predictions to a file, or for several sets to a folder.")
+    Path | None, typer.Option(metavar="FILE", help="Write the answers; of several sets to a folder.")
 ]
 _Rules = Annotated[
     list[str] | None,
-    typer.Option(metavar="RULE", help="Switch off this rule of the model; the option may be repeated."),
+    typer.Option(metavar="RULE", help="Switch off this rule; repeatable."),
 ]
 
 _BesideConstant = Annotated[
-    bool, typer.Option("--beside-constant", help="Print the F1 of the best answer that ignores the document beside.")
+    bool, typer.Option("--beside-constant", help="Print the F1 of the best constant answer, too.")
 ]
 
 
@@ -63,23 +63,20 @@ _BesideConstant = Annotated[
 def evaluate(
     sets: Annotated[list[Path], typer.Argument(metavar="SET...", help="Sets, or folders of sets.")],
     model: ModelOption = "default",
-    limit: Annotated[int | None, typer.Option(metavar="N", help="The first N documents of each set.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Documents of each set.")] = None,
     beside_constant: _BesideConstant = False,
     predictions: _Predictions = None,
     without: _Rules = None,
     **run_options: Any,
 ) -> Answer:
-    """Score the whole path on sets of documents with known answers (schema.json, truth.jsonl, documents).
+    """Score the whole path on labelled documents.
 
     If the model does not find a value that the schema demands, its best guess counts. Over several sets the
     figures are the means of the sets.
 
     \b
     Examples:
-      cinnabar eval data/samples
-      cinnabar eval data/samples/receipt --json --predictions predictions.jsonl
-      cinnabar eval my_sets --limit 30 --effort instant
-      cinnabar eval data/samples --without label_prior --without proximity
+      cinnabar eval data/samples --beside-constant --without proximity
     """
     # Cold start: Torch takes a second.
     from cinnabar.extraction.learning.evaluation import best_constant_of, score_set, summarise

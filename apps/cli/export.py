@@ -19,30 +19,30 @@ from cinnabar.wording import harmless, with_noun
 _View = Annotated[
     str | None,
     typer.Argument(
-        metavar="VIEW", help="A schema's view, fields, history, quarantine, …."
+        metavar="VIEW", help="A schema's view, fields, quarantine, …."
     ),
 ]
 _Target = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="The file to write; without it, standard output."),
+    typer.Option(metavar="FILE", help="The file; else standard output."),
 ]
 _Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx; by default the ending of FILE."),
+    typer.Option("--format", metavar="F", help="csv, json, jsonl, parquet or xlsx."),
 ]
 
 
 def export(
     out: OutOption,
     view: _View = None,
-    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query, instead of a view.")] = None,
+    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="A query instead of a view.")] = None,
     to: _Target = None,
     form: _Format = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="With --to, one JSON object about the file on standard output.")
+        bool, typer.Option("--json", help="With --to: one JSON object about the file.")
     ] = False,
 ) -> None:
-    """Write a view, or the answer to a query, as CSV, JSON, JSON Lines, Excel or Parquet.
+    """Write a view, or the answer to a query, as CSV, JSON, Excel or Parquet.
 
     In CSV a text that a spreadsheet would run as a formula gets an apostrophe before it; numbers do not change.
     In Excel texts are texts, each list of a schema's view is a sheet, and hashes are left out; a text that is too long
@@ -50,10 +50,7 @@ def export(
 
     \b
     Examples:
-      cinnabar export invoice --out tables --to invoices.csv
-      cinnabar export invoice --out tables --to invoices.xlsx
-      cinnabar export fields --out tables --to fields.parquet
-      cinnabar export --sql "select path, gross_total from invoice" --format jsonl --out tables
+      cinnabar export --sql "select path from invoice" --format jsonl --out tables
     """
     kind, colon, _ = (to or "").partition(":")
     if colon and kind.startswith(("postgres", "delta")):

@@ -66,25 +66,13 @@ def extract(
     \b
     Examples:
       cinnabar extract mails --schema insurance_mail --out tables
-      cinnabar extract invoices letter.pdf --schema invoice.json --out tables --effort high
-      cinnabar extract mails --schema claims:Claim --out tables --on missing=guess --json
-      cinnabar extract mails --schema receipt --out tables --model models/SDAR-1.7B-Chat
-      cinnabar extract mails --schema receipt --out tables --model models/SDAR-1.7B-Chat --examples my_set
-      cinnabar extract mails --schema receipt --out tables --model mercury-2 --budget 5.00
-      cinnabar extract mails --schema receipt --out tables --escalate-to mercury-2 --below 0.8
-      cinnabar extract mails --schema receipt --out tables --ray auto
-      cinnabar extract s3://bucket/inbox --schema receipt --out tables
-      cinnabar extract inbox --schema invoice --schema receipt.json --out tables
-      cinnabar extract inbox --schema invoice --related 0.5 --out tables
+      cinnabar extract mails --schema claims:Claim --out tables --on missing=guess
+      cinnabar extract scans --schema invoice --out tables --day-first yes
 
-    The default model runs on this machine, and so does a language model in a folder. With mercury-2 and
-    openai:NAME the command sends the documents to a server; it reads the key from INCEPTION_API_KEY or
-    OPENAI_API_KEY.
+    With mercury-2 and openai:NAME documents go to a server, with the key in INCEPTION_API_KEY or OPENAI_API_KEY.
 
-    With --json the object has inputs, written, quarantined, skipped, seconds, schema, steps (the number of
-    denoising steps over all documents read), usage (requests, tokens and cost of a server, or null), skips
-    (skipped inputs by reason) and, with several schemas or --related, routed (the counts of each schema) and
-    routing_ms.
+    With --json the object has run_id, out, inputs, written, quarantined, skipped, seconds, schema, steps, report,
+    usage (of a server, or null), the counts reasons, skips and empty, routed and routing_ms.
     """
     if flow:
         check_extra("flows", "cinnabar extract --flow")

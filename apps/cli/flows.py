@@ -31,16 +31,16 @@ flows_app = group_of(
 
     \b
     Examples:
-      cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
+      cinnabar flows serve mails --schema invoice --out tables --cron "0 2 * * *"
     """
 )
 flows_app.command("login")(log_in_to_mailbox)
 
 _Zone = Annotated[
-    str | None, typer.Option(metavar="ZONE", help="The time zone of the schedule, by default UTC.")
+    str | None, typer.Option(metavar="ZONE", help="Of the schedule; else UTC.")
 ]
 _PasswordBlock = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the mailbox's password.")
+    str | None, typer.Option(metavar="NAME", help="Prefect's Secret block with the password.")
 ]
 
 
@@ -55,23 +55,22 @@ def serve_schedule(
     schema: SchemasOption,
     out: OutOption,
     on: OnOption = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name in Prefect.")] = "nightly",
-    cron: Annotated[str | None, typer.Option(metavar="CRON", help='The schedule, such as "0 2 * * *".')] = None,
-    every: Annotated[float | None, typer.Option(metavar="S", help="Run every so many seconds.")] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="The deployment's name.")] = "nightly",
+    cron: Annotated[str | None, typer.Option(metavar="CRON", help='Such as "0 2 * * *".')] = None,
+    every: Annotated[float | None, typer.Option(metavar="S", help="Seconds between runs.")] = None,
     timezone: _Zone = None,
     password_block: _PasswordBlock = None,
     **run_options: Any,
 ) -> Answer:
-    """Run `extract` on a schedule on this machine, until stopped, without a work pool or worker.
+    """Run `extract` on a schedule on this machine, until stopped.
 
     Without a schedule it runs on demand from Prefect's UI. The server is that of PREFECT_API_URL, else one on
     this machine, which the command starts if needed.
 
     \b
     Examples:
-      cinnabar flows serve mails --schema insurance_mail --out tables --cron "0 2 * * *"
-      cinnabar flows serve imaps://me@mail.example.org/INBOX --schema invoice --out tables --every 900
-      cinnabar flows serve inbox --schema invoice --schema receipt.json --out tables --every 900
+      cinnabar flows serve mails --schema invoice --out tables --cron "0 2 * * *"
+      cinnabar flows serve imaps://me@mail.example.org --every 900 --name mails
     """
     check_extra("flows", "cinnabar flows serve")
     # Extra: flows.

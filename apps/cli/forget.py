@@ -23,20 +23,19 @@ from cinnabar.wording import harmless, with_noun
 
 def forget(
     document: StoredDocument,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder with the results.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be removed.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove without a question.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the results.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove all that is stored of a document: its rows, evidence, outcomes and rejected records, and caches.
+    """Remove all that is stored of a document.
 
     The document's own file stays. A path stands for all bytes that were ever read there. The command tells what
     it removed; on a terminal it asks first, elsewhere it needs --yes.
 
     \b
     Examples:
-      cinnabar forget mails/1042.txt --out tables --dry-run
-      cinnabar forget 9f86d081 --out tables --yes
+      cinnabar forget mails/1042.txt --out tables --yes
     """
     forgotten = remove(out, document, dry_run=True)
     if not dry_run:

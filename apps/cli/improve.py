@@ -47,30 +47,30 @@ def improve(
         str | None,
         typer.Argument(
             metavar="SCHEMA",
-            help="The name of the schema, as its view is named.",
+            help="As its view is named.",
         ),
     ] = None,
     *,
     out: OutOption,
     labelled: Annotated[
-        Path | None, typer.Option("--set", metavar="SET", help="Train on this labelled set, not on corrections.")
+        Path | None, typer.Option("--set", metavar="SET", help="Train on a labelled set.")
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Use the trained model from the next run on.")] = False,
-    discard: Annotated[bool, typer.Option("--discard", help="Remove the trained model.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Use it from now on.")] = False,
+    discard: Annotated[bool, typer.Option("--discard", help="Remove it.")] = False,
     again: Annotated[
-        bool, typer.Option("--again/--no-again", help="With --keep: read unsure values again at once.")
+        bool, typer.Option("--again/--no-again", help="With --keep: read unsure values again.")
     ] = True,
     steps: Annotated[
-        int | None, typer.Option(metavar="N", help="The steps of each training; by default by the documents.")
+        int | None, typer.Option(metavar="N", help="Steps of each training.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(metavar="N", help="The most minutes by the clock; 8 by default.")
+        float | None, typer.Option(metavar="N", help="The most minutes; else 8.")
     ] = None,
     as_json: AsJson = False,
-    events: Annotated[bool, typer.Option("--events", help="A JSON object a line for each step of progress.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="Progress as JSON lines.")] = False,
     parent: Annotated[int | None, typer.Option(metavar="PID", hidden=True, help="Ends with this parent.")] = None,
 ) -> None:
-    """Train a model on the documents of a folder that a person corrected, or on a labelled set, and measure it.
+    """Train a model on corrected documents, or on a labelled set, and measure it.
 
     Ten documents are the fewest; twenty are better. A document counts when its record was accepted as a whole, or
     value by value (`cinnabar review`, `cinnabar correct`). The F1 before and after is cross-validated: no document
@@ -79,10 +79,8 @@ def improve(
 
     \b
     Examples:
-      cinnabar improve receipt --out tables
-      cinnabar improve receipt --out tables --keep
+      cinnabar improve receipt --out tables --minutes 20 --events
       cinnabar improve receipt --out tables --discard
-      cinnabar improve --set my_receipts --out tables
     """
     schema = _schema_of(schema, out, labelled, keep, discard)
     if parent is not None:

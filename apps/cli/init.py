@@ -19,10 +19,10 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it may exist.")] = Path(),
     documents: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DOCUMENT...", help="Documents of yours, which choose the schema."),
+        typer.Argument(metavar="DOCUMENT...", help="Your documents, which choose the schema."),
     ] = None,
 ) -> Answer:
-    """Make a folder with a schema to edit, a sample document, a deployment for Prefect, and the next steps.
+    """Make a folder to begin with: schema, settings, sample document, deployment.
 
     With documents of yours no sample is written. If they look like a schema of the library, it is that one, else a
     language model that you have fetched drafts one.
@@ -30,8 +30,6 @@ def init(
 
     \b
     Examples:
-      cinnabar init
-      cinnabar init parcels
       cinnabar init parcels mails
     """
     schema = comment = None

@@ -20,7 +20,7 @@ from cinnabar.wording import harmless, with_noun
 
 
 def log_in_to_mailbox(
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="The mailbox: imaps://USER@HOST/MAILBOX.")],
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="imaps://USER@HOST/MAILBOX.")],
     client_id: Annotated[
         str, typer.Option(metavar="ID", envvar="CINNABAR_OAUTH_CLIENT_ID", help="Your client at the provider.")
     ],
@@ -28,12 +28,12 @@ def log_in_to_mailbox(
     tenant: Annotated[
         str, typer.Option(metavar="T", envvar="CINNABAR_OAUTH_TENANT", help="Your tenant of Microsoft 365.")
     ] = "organizations",
-    browser: Annotated[bool, typer.Option("--browser", help="Log in by an address, as Gmail wants it.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="By an address in place of a code, as for Gmail.")] = False,
     file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the login in this file, for a server.")
+        Path | None, typer.Option(metavar="FILE", help="Keep the login here, for a server.")
     ] = None,
 ) -> Answer:
-    """Log in to a mailbox of Microsoft 365 or Gmail by OAuth, so that runs read it without a password.
+    """Log in to a mailbox of Microsoft 365 or Gmail by OAuth.
 
     It shows a page and a code, waits until you have entered the code there on any device, keeps the login, and opens
     the mailbox once. For Gmail you give it the address where your browser ends. The client's secret, if it has one, is
@@ -41,8 +41,7 @@ def log_in_to_mailbox(
 
     \b
     Examples:
-      cinnabar flows login imaps://anna%40example.org@outlook.office365.com --client-id 1b7c2f08-aaaa
-      cinnabar flows login imaps://anna%40gmail.com@imap.gmail.com --file gmail.login
+      cinnabar flows login imaps://a%40gmail.com@imap.gmail.com --file gmail.login
     """
     if not is_address(address):
         raise UsageError(f"expected a mailbox as imaps://USER@HOST/MAILBOX, got {address}")

@@ -1,8 +1,4 @@
-"""The command `cinnabar`: its subcommands, and the exit status of each failure.
-
-0 finished; 1 the run failed (run it again); 2 wrong use, reported in one line before any work begins; 3 finished, with
-more in quarantine than `--max-error-rate` allows.
-"""
+"""The command `cinnabar`: its subcommands, and the exit status of each failure, as `cinnabar --help` tells it."""
 
 from __future__ import annotations
 
@@ -62,7 +58,22 @@ def start(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Folders of PDFs and e-mails into tables, with the evidence behind every value."""
+    """Folders of PDFs and e-mails into tables, with the evidence behind every value.
+
+    \b
+    Exit status:
+      0  finished
+      1  failed or interrupted: run it again; or a check found a fault
+      2  wrong use, told before any work
+      3  finished, with more in quarantine than --max-error-rate allows
+
+    \b
+    Environment:
+      CINNABAR_CACHE      where shared weights are kept; empty: nowhere
+      CINNABAR_DEBUG=1    show where a failure happened
+      CINNABAR_PRECISION  int8, float32 or bfloat16
+      NO_COLOR            no colours
+    """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

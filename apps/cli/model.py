@@ -32,17 +32,16 @@ model_app = group_of(
 
 @model_app.command("check")
 def check_model(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder in Hugging Face form.")],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="In Hugging Face form.")],
 ) -> Answer:
-    """Show what a language model is and needs, without loading its weights.
+    """Show what a language model is and needs.
 
-    These are family, licence, memory, window, block, and missing or odd tensors. Exit status 2, with the first
-    problem, if the model cannot be loaded. `cinnabar eval` runs labelled documents through it.
+    Its weights are not loaded. These are family, licence, memory, window, block, and missing or odd tensors. Exit
+    status 2, with the first problem, if the model cannot be loaded. `cinnabar eval` runs labelled documents through it.
 
     \b
     Examples:
       cinnabar model check models/SDAR-1.7B-Chat
-      cinnabar eval my_set --model models/SDAR-1.7B-Chat --limit 5
     """
     # Cold start: Torch takes a second.
     from cinnabar.engine.models.language.inspection import inspect_checkpoint
@@ -57,12 +56,12 @@ def check_model(
 
 @model_app.command("fetch")
 def fetch_model(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A released model, or ORG/NAME of the hub.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A released model, or ORG/NAME of a hub.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder for the model; models/NAME if not given.")
+        Path | None, typer.Option(metavar="DIR", help="By default models/NAME.")
     ] = None,
     revision: Annotated[
-        str | None, typer.Option(metavar="REV", help="A branch, tag or commit of the model.")
+        str | None, typer.Option(metavar="REV", help="A branch, tag or commit.")
     ] = None,
 ) -> Answer:
     """Fetch a language model; an interrupted download goes on where it stopped.
@@ -76,8 +75,7 @@ def fetch_model(
 
     \b
     Examples:
-      cinnabar model fetch qwen2.5-coder-1.5b
-      cinnabar model fetch Qwen/Qwen3-0.6B --out qwen
+      cinnabar model fetch Qwen/Qwen3-0.6B --out qwen --revision main
     """
     if name in RELEASED:
         yield from _fetch_by_name(name, out, revision)
@@ -91,7 +89,7 @@ def fetch_model(
 
 def _fetch_by_name(name: str, out: Path | None, revision: str | None) -> Answer:
     if out is not None or revision is not None:
-        raise UsageError(f"model fetch {name}: a released model has its own place and revision; leave out --out, --rev")
+        raise UsageError(f"model fetch {name}: expected neither --out nor --revision; a released model has its own")
     # Cold start: only the bar needs it.
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn

@@ -19,13 +19,17 @@ from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPl
 # The placeholders of the help for the values of options.
 _METAVARS = {
     "ADDRESS": "ray",
+    "EFFORT": "effort",
     "FILE": "password_file",
     "M": "model escalate_to",
     "N": "limit engines",
     "P": "min_confidence related below",
+    "PAGES": "pages",
+    "S": "seconds_each",
     "SET": "examples",
     "SHARE": "max_error_rate",
     "USD": "budget",
+    "WHEN": "ocr",
 }
 _METAVAR_OF = {name: metavar for metavar, names in _METAVARS.items() for name in names.split()}
 
@@ -77,7 +81,7 @@ Documents = Annotated[
     list[str],
     typer.Argument(
         metavar="PATH...",
-        help="Files, folders, mailboxes and stores to read.",
+        help="Files, folders, mailboxes and stores.",
         **_set_once("PATH", "inbox"),
     ),
 ]
@@ -85,8 +89,7 @@ SchemasOption = Annotated[
     list[str],
     typer.Option(
         metavar="S",
-        help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class; of several each document gets"
-        " the one that fits.",
+        help="A name of the library, a JSON Schema file or module:Class; of several the fitting one.",
         **_set_once("--schema S", "schema"),
     ),
 ]
@@ -102,13 +105,18 @@ ModelOption = Annotated[
     str,
     typer.Option(
         metavar="M",
-        help="`default`, the folder of a model, mercury-2, or openai:NAME.",
+        help="auto, reader, a fetched model, a folder, mercury-2 or openai:NAME.",
+        show_default=False,
     ),
+]
+LocalModelOption = Annotated[
+    str | None,
+    typer.Option("--model", metavar="M", help="auto, reader, a fetched model or a folder."),
 ]
 FromOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--from", metavar="PATH", help="A file, folder, mailbox or store to search for documents that have moved."
+        "--from", metavar="PATH", help="Where to look for moved documents, too."
     ),
 ]
 OnOption = Annotated[
@@ -116,9 +124,9 @@ OnOption = Annotated[
     typer.Option(
         "--on",
         metavar="WHAT=DO",
-        help="What becomes of a record; repeatable. missing=quarantine or guess (a required value it lacks);"
-        " check=flag or quarantine (a check that fails); empty=quarantine, skip or write (every value is null);"
-        " list-incomplete=flag or quarantine (its document tells other rows).",
+        help="What becomes of a record, by default the first: missing=quarantine|guess (required values),"
+        " check=flag|quarantine (a failed one), empty=quarantine|skip|write (all null),"
+        " list-incomplete=flag|quarantine (rows).",
     ),
 ]
 StoredDocument = Annotated[
@@ -135,4 +143,7 @@ def takes_options(*names: str) -> Callable[[Function], Function]:
 def _option(name: str, field: FieldInfo) -> Any:
     # With an explicit name Typer gives a flag no `--no-` opposite.
     named = f"--{name.replace('_', '-')}"
-    return Annotated[field.annotation, typer.Option(named, metavar=_METAVAR_OF.get(name), help=field.description)]
+    metavar, shown = _METAVAR_OF.get(name), bool(field.default)
+    return Annotated[
+        field.annotation, typer.Option(named, metavar=metavar, help=field.description, show_default=shown)
+    ]

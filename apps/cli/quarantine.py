@@ -36,12 +36,12 @@ _HeldDocuments = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="DOCUMENT...",
-        help="Paths, ends of paths or digests; by default all (release: with --all).",
+        help="By default all (release: --all).",
     ),
 ]
 _Codes = Annotated[
     list[str] | None,
-    typer.Option("--code", metavar="C", help="Only this reason code; the option may be repeated."),
+    typer.Option("--code", metavar="C", help="Only this reason; repeatable."),
 ]
 
 
@@ -51,8 +51,7 @@ def list_held(out: OutOption, documents: _HeldDocuments = None, codes: _Codes = 
 
     \b
     Examples:
-      cinnabar quarantine list --out tables
-      cinnabar quarantine list --out tables --code missing --json
+      cinnabar quarantine list --out tables --code missing
     """
     listed = held_documents(out, documents or (), codes or ())
     yield [asdict(one) for one in listed]
@@ -73,16 +72,14 @@ def retry(
     ] = "default",
     others: FromOption = None,
 ) -> Answer:
-    """Read documents in quarantine again, with the schema and the options of the run that held them.
+    """Read documents in quarantine again, as the run did that held them.
 
     Files are read from their stored paths, mails from their mailboxes; the password of an IMAP mailbox is read
     from CINNABAR_IMAP_PASSWORD.
 
     \b
     Examples:
-      cinnabar quarantine retry --out tables
-      cinnabar quarantine retry --out tables --code timeout --model models/receipts
-      cinnabar quarantine retry --out tables --from backup/mails --from archive.mbox
+      cinnabar quarantine retry --out tables --code timeout --model my_model
     """
     chosen = held_documents(out, documents or (), codes or ())
     source = model_source(model, folder_settings().device)
@@ -102,10 +99,10 @@ def release(
     out: OutOption,
     documents: _HeldDocuments = None,
     codes: _Codes = None,
-    every: Annotated[bool, typer.Option("--all", help="All records in quarantine.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     fields: Annotated[
         list[str] | None,
-        typer.Option("--field", metavar="F", help="Write what was found at this pointer though it is not likely."),
+        typer.Option("--field", metavar="F", help="Release the unlikely value there; repeatable."),
     ] = None,
 ) -> Answer:
     """Release rejected records as they are, flagged `released`, without any model.
@@ -116,8 +113,7 @@ def release(
 
     \b
     Examples:
-      cinnabar quarantine release mails/1042.txt --out tables --field /kind
-      cinnabar quarantine release --code low_confidence --out tables --field '/lines/*/unit'
+      cinnabar quarantine release --all --out tables --field /kind
     """
     if not (documents or codes or every):
         raise UsageError("release: expected documents, --code or --all, got none of them")

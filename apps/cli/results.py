@@ -36,16 +36,14 @@ def warn_of_unread(out: Path) -> None:
 
 
 def sql(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query in DuckDB's SQL.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="In DuckDB's SQL.")],
     out: OutOption,
 ) -> Answer:
-    """Query the results: one view for each schema, and fields, history, documents, quarantine, runs, ….
+    """Query the results: a view for each schema, and fields, history, documents, quarantine, runs, ….
 
     \b
     Examples:
-      cinnabar sql "select path, number, gross_total from invoice" --out tables
       cinnabar sql "select path, code, detail from quarantine" --out tables
-      cinnabar sql "select field, avg(confidence) from fields group by field" --out tables
     """
     answer = ask(out, query)
     yield as_objects(answer)
@@ -58,28 +56,26 @@ def show(
     document: StoredDocument,
     out: OutOption,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Fill the document again and show each denoising step.")
+        bool, typer.Option("--steps", help="Fill it again and show each step.")
     ] = False,
     schema: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --steps: the schema's name, if several read the document.")
+        str | None, typer.Option(metavar="NAME", help="With --steps: one of several schemas.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="M", help="With --steps: another model than that of the run.")
+        str | None, typer.Option(metavar="M", help="With --steps: another model.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON array, an object for each schema; with --steps a line for each.")
+        bool, typer.Option("--json", help="An array, an object for each schema; with --steps a line for each.")
     ] = False,
 ) -> None:
-    """Show the record of one document with the evidence behind each value, or its reason for quarantine.
+    """Show a document's record with its evidence, or why it is in quarantine.
 
     With --steps the document is read and filled once more, and nothing is stored. Each block is a step: the whole
     record as it would stand then, which the schema allows, with new values (+) and those opened again (!).
 
     \b
     Examples:
-      cinnabar show mails/1042.txt --out tables
-      cinnabar show 9f86d081 --out tables --json
-      cinnabar show mails/1042.txt --out tables --steps
+      cinnabar show mails/1042.txt --out tables --steps --model reader
     """
     if steps:
         from cinnabar.apps.cli.steps import show_steps  # Cold start: modules of the run take .2 s.

@@ -20,13 +20,13 @@ def review(
         int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 takes a free one.")
     ] = 0,
     who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The name on corrections, if not that of the user.")
+        str | None, typer.Option(metavar="NAME", help="The name on corrections.")
     ] = None,
     name_header: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Behind a reverse proxy: the header with the name of who is signed in."),
+        typer.Option(metavar="NAME", help="The proxy's header with the user's name."),
     ] = None,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look at records beside their documents and correct them, in the browser.
@@ -36,9 +36,7 @@ def review(
 
     \b
     Examples:
-      cinnabar review --out tables --open
-      cinnabar review --out tables --who Ada
-      cinnabar review --out tables --port 8765 --name-header X-Forwarded-User
+      cinnabar review --out tables --open --who Ada
     """
     if name_header is not None and (open_browser or who):
         raise UsageError("--name-header: expected neither --open nor --who with it; the proxy tells who it is")

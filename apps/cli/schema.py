@@ -35,7 +35,6 @@ def list_schemas() -> Answer:
     \b
     Examples:
       cinnabar schema list
-      cinnabar schema list --json
     """
     sources = [load_schema(name).schema for name in LIBRARY]
     listed = [
@@ -58,19 +57,18 @@ def check_schema(
         str,
         typer.Argument(
             metavar="S",
-            help="A name of the library, a JSON Schema file (JSON or YAML), or module:Class.",
+            help="A name of the library, a JSON Schema file or module:Class.",
         ),
     ],
 ) -> Answer:
-    """Show the fields that a schema asks for, what a missing value becomes, and what is not promised.
+    """Show what a schema asks for, what a missing value becomes, and what is not promised.
 
     Exit status 2, with the JSON pointer of the keyword and the reason, if the schema cannot be enforced or no
     record meets it.
 
     \b
     Examples:
-      cinnabar schema check invoice
-      cinnabar schema check delivery.json --json
+      cinnabar schema check delivery.json
     """
     source = load_schema(schema)
     compiled = compile_schema(source.schema)

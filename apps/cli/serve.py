@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cinnabar.apps.cli.notices import print_notice
-from cinnabar.apps.cli.options import plan_of, takes_options
+from cinnabar.apps.cli.options import LocalModelOption, plan_of, takes_options
 from cinnabar.apps.cli.schema import report_of_schema
 from cinnabar.apps.server.settings import ServerSettings, start_log
 from cinnabar.engine.asking.few_shot import Examples, join_examples
@@ -43,41 +43,42 @@ if TYPE_CHECKING:
 #: How agents reach the tools.
 _STDIO, _HTTP = "stdio", "http"
 _Folders = Annotated[
-    list[Path] | None, typer.Argument(metavar="FOLDER…", help="With --mcp: folders whose files an agent may have read.")
+    list[Path] | None, typer.Argument(metavar="FOLDER...", help="With --mcp: what agents may have read.")
 ]
 _Mcp = Annotated[
     str | None,
-    typer.Option(metavar="WAY", help="Tools for agents: stdio, in place of HTTP, or http, at /mcp beside the rest."),
+    typer.Option(metavar="WAY", help="Tools for agents: stdio, or http beside the rest."),
 ]
 _ModelName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The model's name for clients, such as mercury-2.")
+    str | None, typer.Option(metavar="NAME", help="The model's name for clients.")
 ]
 _AllowedHosts = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="A name of this server in a request's Host; repeatable.")
+    list[str] | None, typer.Option(metavar="NAME", help="A name of the server in Host; repeatable.")
 ]
 _KeyFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A file with the key that clients have to show.")
+    Path | None, typer.Option(metavar="FILE", help="The key that clients show.")
 ]
 _Schemas = Annotated[
     list[str] | None,
-    typer.Option(metavar="S", help="A schema that clients of /v1/extract may name; repeatable."),
+    typer.Option(metavar="S", help="For clients to name; repeatable."),
 ]
 _Results = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="A results folder: its corrected documents are examples, its model is used."),
+    typer.Option(metavar="DIR", help="Results whose corrections and model are used."),
 ]
 _AddressAsJson = Annotated[
-    bool, typer.Option("--json", help="One JSON object with the address on standard output at the start.")
+    bool, typer.Option("--json", help="One JSON object with the address at the start.")
 ]
 
 
 @takes_options(
-    *("model", "effort", "seconds_each", "password_file", "examples", "hidden", "ocr"),
+    *("effort", "seconds_each", "password_file", "examples", "hidden", "ocr"),
 )
 def serve_model(
     folders: _Folders = None,
+    model: LocalModelOption = None,
     mcp: _Mcp = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="With --mcp: without the tool that corrects.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Without the tool that corrects.")] = False,
     name: _ModelName = None,
     host: Annotated[str, typer.Option(metavar="HOST", help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = 8000,
@@ -86,14 +87,14 @@ def serve_model(
     schema: _Schemas = None,
     out: _Results = None,
     max_clients: Annotated[
-        int, typer.Option(metavar="N", help="Requests that are worked on or wait; more get status 429.")
+        int, typer.Option(metavar="N", help="Requests at a time; more get 429.")
     ] = 256,
-    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds that a request may take.")] = 600.0,
+    timeout: Annotated[float, typer.Option(metavar="S", help="Seconds of a request.")] = 600.0,
     max_body: Annotated[int, typer.Option(metavar="MB", help="Megabytes of a request.")] = 64,
     as_json: _AddressAsJson = False,
     **run_options: Any,
 ) -> int:
-    """Serve a model: chat completions with a schema, files into records, by HTTP on this machine.
+    """Serve a model by HTTP: chat completions with a schema, files into records.
 
     It speaks Mercury's API, which is OpenAI's with `diffusing`; docs/server.md tells which model answers what. SIGTERM
     ends it: what is in flight is finished, new requests get status 503.
@@ -103,10 +104,8 @@ def serve_model(
 
     \b
     Examples:
-      cinnabar serve
       cinnabar serve --port 8080 --schema claims.json
-      cinnabar serve --model auto --seconds-each 20
-      cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host models.example.org
+      cinnabar serve --host 0.0.0.0 --api-key-file key.txt --allowed-host my.org
       cinnabar serve mails --mcp stdio --out tables
     """
     check_extra("server", "cinnabar serve")
@@ -120,10 +119,10 @@ def serve_model(
         timeout,
         max_body << 20,
     )
-    plan = plan_of(schema or (), out, **run_options)
+    plan = plan_of(schema or (), out, model=model, **run_options)
     schemas = [load_schema(one) for one in plan.schemas]
-    source, escalation = sources_of(plan, model := model_of(plan))
-    if (said := chosen_note(plan, model, escalation)) is not None:
+    source, escalation = sources_of(plan, reading := model_of(plan))
+    if (said := chosen_note(plan, reading, escalation)) is not None:
         print_notice(said)
     examples = _examples(plan.options, schemas, source if escalation is None else escalation.source, out)
     # Extra: server.

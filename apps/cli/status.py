@@ -26,7 +26,7 @@ status_app = typer.Typer()
 @status_app.callback(invoke_without_command=True)
 def status(
     context: typer.Context,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder with the results of extract.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the results.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the content of a folder, or look after it.
@@ -36,7 +36,6 @@ def status(
     \b
     Examples:
       cinnabar status --out tables
-      cinnabar status --out tables --json
       cinnabar status runs --out tables
     """
     if context.invoked_subcommand is not None:
@@ -66,14 +65,13 @@ def status(
 @status_app.command()
 def runs(
     out: OutOption,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="The last N runs only.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="The last N.")] = None,
 ) -> Answer:
-    """List the runs of a folder, the last one first, with their time (UTC), schema, models and counts.
+    """List the runs of a folder, the last one first.
 
     \b
     Examples:
-      cinnabar status runs --out tables
-      cinnabar status runs --out tables --limit 1 --json
+      cinnabar status runs --out tables --limit 10
     """
     # The clock may have been set back during a run.
     sql = (
@@ -90,18 +88,17 @@ def runs(
 @status_app.command()
 def report(
     out: OutOption,
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="The run's id; by default the last one.")] = None,
-    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead.")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="By default the last.")] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="The file.")] = None,
 ) -> Answer:
-    """Write the report of a run anew: its outcomes, quarantine and fields, and the shares of earlier runs.
+    """Write the report of a run anew.
 
     Each run leaves its report as DIR/reports/RUN.html, one file without a script that fetches nothing. A new one
     counts what people corrected since.
 
     \b
     Examples:
-      cinnabar status report --out tables
-      cinnabar status report 20260301T120000000Z-1a2b3c4d --out tables --to report.html
+      cinnabar status report --out tables --to report.html
     """
     run_id = run or _last_run(out)
     written = write_report(out, run_id, to)
@@ -111,16 +108,15 @@ def report(
 
 def verify(
     out: OutOption,
-    clean: Annotated[bool, typer.Option("--clean", help="Remove the files that dead runs left behind.")] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what dead runs left.")] = False,
 ) -> Answer:
-    """Check every file against its manifest and every record against its schema.
+    """Check files against their manifests, records against their schema.
 
     A broken file is reported and moved with its batch to DIR/aside; the next run fills its documents again.
     Exit status 1 if a file or record is broken.
 
     \b
     Examples:
-      cinnabar verify --out tables
       cinnabar verify --out tables --clean
     """
     checked = check(out, clean)

@@ -35,19 +35,19 @@ _WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "sure", "
 @takes_options("password_file", "hidden", "ocr")
 def text(
     paths: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Files, folders, mailboxes and stores to read.")
+        list[str], typer.Argument(metavar="FILE...", help="Files, folders, mailboxes and stores.")
     ],
-    tables: Annotated[bool, typer.Option("--tables", help="The tables: their heads, and their rows by cell.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="The tables by cell.")] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --tables: the folder for each of them as a Parquet file.")
+        Path | None, typer.Option(metavar="DIR", help="With --tables: a folder for Parquet files.")
     ] = None,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="One JSON object for each document, one a line: with parts, words, tables, facts."),
+        typer.Option("--json", help="A JSON object a line for each document: parts, words, tables, facts."),
     ] = False,
     **run_options: Any,
 ) -> int:
-    """Show what the parser reads from a file: its text, or its tables, or with --json all of it with its places.
+    """Show what the parser reads: text, tables, or with --json all of it.
 
     Positions are characters of the text, ends exclusive. Boxes are in points from the page's top left corner.
     With --tables and --out each table becomes a file, with typed columns where each cell is a number or a day.
@@ -55,10 +55,8 @@ def text(
 
     \b
     Examples:
-      cinnabar text letter.pdf
-      cinnabar text fleet.pdf --tables
+      cinnabar text letter.pdf --hidden --password-file passwords.txt
       cinnabar text reports --tables --out tables
-      cinnabar text mails/1042.eml --json
     """
     if tables and as_json:
         raise UsageError("expected at most one of --tables and --json")

@@ -70,7 +70,7 @@ class RunOptions(OptionGroup):
     """How a run reads documents, and what becomes of their records."""
 
     effort: EffortName = Field(
-        default="medium", description="At most 1, 2, 3 or 16 steps of the reader, and in auto 0, 1, 1 or 2 rounds."
+        default="medium", description="instant, low, medium, high: 1, 2, 3, 16 steps at most."
     )
     steps: int | None = Field(default=None, ge=1, le=64, description="Denoising steps instead of those of the effort.")
     on_missing: OnMissing = Field(
@@ -79,7 +79,7 @@ class RunOptions(OptionGroup):
     # Not part of a record's key: written records stay, and `retry_quarantined` with a lower value releases quarantined
     # ones.
     min_confidence: float = Field(
-        default=0.0, ge=0, le=1, description="Quarantine records with any value below this confidence."
+        default=0.0, ge=0, le=1, description="Quarantine records with a value less sure than this."
     )
     # No part of the key either.
     on_check: OnCheck = Field(
@@ -105,38 +105,38 @@ class RunOptions(OptionGroup):
         default=1200.0, gt=0, description="Quarantine a document that the model works on for longer as too_slow."
     )
     seconds_each: float | None = Field(
-        default=None, gt=0, description="With --model auto: the most seconds of the language model on a document."
+        default=None, gt=0, description="In auto: a language model's seconds for a document."
     )
     # The name of the file is stored with a run, its content nowhere.
     password_file: str | None = Field(
-        default=None, description="A file with passwords of encrypted documents, one a line."
+        default=None, description="Passwords of encrypted documents, one a line."
     )
     # A record's key names the content of the set, not its folder.
     examples: str | None = Field(
-        default=None, description="Show a language model documents of this labelled set, those like each document."
+        default=None, description="A labelled set to show a language model."
     )
-    split: bool = Field(default=False, description="Read the documents in a PDF of several (a packet) one by one.")
-    hidden: bool = Field(default=False, description="Read text that no reader of a document sees, too.")
+    split: bool = Field(default=False, description="Read the documents within a PDF (a packet).")
+    hidden: bool = Field(default=False, description="Read text that people cannot see, too.")
     day_first: DayFirst | None = Field(
-        default=None, description="Whether 03/04/2026 is the third of April; without it each document tells."
+        default=None, description="Whether 03/04/2026 is in April."
     )
     pages: str | None = Field(
-        default=None, pattern=PAGES_PATTERN, description="Read these pages only of documents with pages: 1-3,last."
+        default=None, pattern=PAGES_PATTERN, description="The pages to read, such as 1-3,last."
     )
     ocr: OcrChoice = Field(
-        default="auto", description="Read images and pages without text (auto), or all pages, from their image."
+        default="auto", description="OCR auto (where text is missing), always, never."
     )
     ocr_engine: str = Field(
         default="rapidocr", description="The reader of images: rapidocr, tesseract or tesseract:LANGUAGES (deu+eng)."
     )
     workers: int = Field(default=2, ge=1, description="Processes that parse files.")
     engines: str = Field(
-        default="1", pattern=r"^(auto|[1-9]\d{0,2})$", description="Engine processes: a number, or auto for one a core."
+        default="1", pattern=r"^(auto|[1-9]\d{0,2})$", description="Processes with a model; auto: one a core."
     )
     batch: int = Field(default=16, ge=1, description="Documents that are read, filled and committed together.")
     retry_quarantined: bool = Field(default=False, description="Read quarantined documents again.")
     drop_corrections: bool = Field(
-        default=False, description="Go on although the schema has no place for values that people corrected."
+        default=False, description="Leave out corrections without a place in the schema."
     )
 
     @field_validator("pages")
@@ -176,39 +176,38 @@ class RunPlan(OptionGroup):
     out: Path | None = None
     model: str | None = Field(
         default=None,
-        description="`auto`, `reader`, a fetched model, the folder of one, mercury-2, or openai:NAME; without it the"
-        " one that the results began with.",
+        description="auto, reader, a fetched model, a folder, mercury-2 or openai:NAME.",
     )
     device: Device = Field(default="auto", description="The device of the model.")
     max_error_rate: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="Fail (status 3) if a larger share of the documents read is in quarantine.",
+        description="Fail (status 3) if a larger share is held back.",
     )
     related: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="Skip documents that are of the schema's kind with a probability below P.",
+        description="Skip documents less likely of the schema's kind.",
     )
     escalate_to: str | None = Field(
-        default=None, description="The model for unsure fields: a folder, mercury-2 or openai:NAME."
+        default=None, description="The model for unsure fields."
     )
     below: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description=f"Confidence below which a field is escalated ({ESCALATE_BELOW}), or with auto a whole document.",
+        description=f"Escalate fields less sure than this ({ESCALATE_BELOW}); in auto documents.",
     )
     # Money is text, and Python may name it as a number. The key of a server comes from the environment only.
     budget: str | None = Field(
         default=None,
         coerce_numbers_to_str=True,
-        description="The most dollars for a model behind a server; 0 only tells the cost.",
+        description="Most dollars for a server; 0 only tells the cost.",
     )
     ray: str | None = Field(
-        default=None, description="Spread the work over a Ray cluster: auto, HOST:PORT or local."
+        default=None, description="A Ray cluster: auto, HOST:PORT or local."
     )
     options: RunOptions = DEFAULT_OPTIONS
 

@@ -1,0 +1,84 @@
+"""Writes docs/cli.md from the help of the commands: `make command-page`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from cinnabar.apps.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "cli.md"
+SETTINGS = ROOT / "extraction" / "review" / "drafting" / "template" / "cinnabar.toml"
+SET_ONCE = """\
+`cinnabar.toml` of the working folder says what a command does not. `cinnabar init` writes one, with these settings:"""
+UNDERSTOOD = {("--out", "The folder of the results.")}
+BEGINNING = """\
+# Commands
+
+```sh
+cinnabar extract --help
+```
+
+{about}
+This page is made from the help of the commands, which tells more. Each has `--json` for programs, those that do more
+than show have `--quiet`, and `--out DIR` is the folder of the results.
+"""
+
+
+def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields each command and group with its name, a group before its commands."""
+    command = getattr(command, "command", command)
+    yield name, command
+    for inner, one in getattr(command, "commands", {}).items():
+        yield from commands(one, f"{name} {inner}".strip())
+
+
+def block(text: str, heading: str) -> list[str]:
+    """Returns the lines under a heading of a help text, to the next empty line."""
+    return [line.strip() for line in text.partition(f"{heading}:\n")[2].partition("\n\n")[0].splitlines()]
+
+
+def parameters(command: Any, known: set[tuple[str, str]]) -> Iterator[str]:
+    """Yields a line for each argument and option, and one with the names of those that `known` has from before."""
+    context = command.make_context("", [], resilient_parsing=True)
+    before = []
+    for one in command.params:
+        written = one.get_help_record(context)
+        name = one.opts[0] if one.opts[0].startswith("-") else one.metavar
+        if written is None or (name, one.help) in UNDERSTOOD or name in ("--json", "--quiet"):
+            continue
+        if (name, one.help) in known:
+            before.append(name)
+            continue
+        known.add((name, one.help))
+        told = re.sub(r" <(?:str|path|list\[\w+\])>", "", "  ".join(written))
+        told = re.sub(r"  \[default: ([^( ]+)\]$", r" (\1)", told)
+        yield "    " + re.sub(r"  \[[^\]]+\]$", "", told)
+    if before:
+        yield f"    above: {', '.join(before)}"
+
+
+def page() -> str:
+    """Returns docs/cli.md."""
+    (_, start), *found = commands(typer.main.get_command(app))
+    parts = [BEGINNING.format(about=start.help.partition("\n")[0])]
+    known: set[tuple[str, str]] = set()
+    for name, command in found:
+        if "--json" not in {one.opts[0] for one in command.params}:  # A group that does nothing by itself.
+            continue
+        parts += [f"## {name}\n", " ".join(command.help.partition("\n\n")[0].split()) + "\n"]
+        parts += ["```sh", *block(command.help, "Examples"), "```\n", *parameters(command, known), ""]
+    settings = ", ".join(re.findall(r"^(?:# )?(\w+) =", SETTINGS.read_text("utf-8"), re.MULTILINE))
+    parts += [f"## What is set once\n\n{SET_ONCE}\n\n    {settings}\n"]
+    for heading in ("Exit status", "Environment"):
+        parts += [f"## {heading}\n", *(f"    {line}" for line in block(start.help, heading)), ""]
+    return "\n".join(parts).strip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
