@@ -58,7 +58,7 @@ calibrate: setup  ## fit the shipped model's confidence on documents it was not 
 	  --part tuning --seed 31 --rows 6 150
 	@OMP_NUM_THREADS=1 $(PY) -m training.calibrate "$(DATA)" --limit $(LIMIT) --cache runs/calibration \
 	  --lists runs/lists/calibration \
-	  --diagram docs/model/reliability.svg --device $(DEVICE)
+	  --diagram docs/pictures/reliability.svg --device $(DEVICE)
 
 results: setup  ## write docs/results.md from bench/results/, where benches record their figures (ARGS=--record)
 	@$(PY) -m bench.results_page

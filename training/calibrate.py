@@ -2,7 +2,7 @@
 
     python -m bench.list_layouts runs/lists/calibration --documents 96 --part tuning --seed 31 --rows 6 150
     python -m training.calibrate ../shared/data --lists runs/lists/calibration --cache runs/calibration \\
-        --diagram docs/model/reliability.svg
+        --diagram docs/pictures/reliability.svg
     python -m training.calibrate my_set --model my_model
 
 Of a set that trains the shipped weights the documents held back count, of a set that the recipe leaves out any; other
