@@ -1,6 +1,6 @@
 """The facts of documents: values that a parser or the file system knows, so that no model has to read them.
 
-docs/schemas.md has the same list for users, and a test compares the two.
+`scripts/made_tables.py` writes them into docs/schemas.md.
 """
 
 from __future__ import annotations

@@ -60,15 +60,15 @@ def _parts(schema: Any, pointer: str) -> Iterator[tuple[str, str]]:
         elif keyword in MAPS and isinstance(value, dict):
             for name, part in value.items():
                 yield from _parts(part, f"{below}/{escape(name)}")
-        elif keyword in _known() and keyword not in _DATA:
+        elif keyword in known_keywords() and keyword not in _DATA:
             yield from _parts(value, below)
 
 
 @cache
 def _near(keyword: str) -> str | None:
-    if keyword in _known() or keyword in LEFT_KEYWORDS or len(keyword) > _LONGEST:
+    if keyword in known_keywords() or keyword in LEFT_KEYWORDS or len(keyword) > _LONGEST:
         return None
-    if (not keyword[:1].isalpha() and keyword[:1] != "$") or keyword[1:] in _known():
+    if (not keyword[:1].isalpha() and keyword[:1] != "$") or keyword[1:] in known_keywords():
         # A sign before a keyword takes it out on purpose: `_format`, `@type`, `$default`.
         return None
     bare = _bare(keyword)
@@ -96,7 +96,7 @@ def _distance(one: str, other: str) -> int:
 
 
 @cache
-def _known() -> frozenset[str]:
+def known_keywords() -> frozenset[str]:
     """The keywords of all drafts, of OpenAPI and of our own."""
     drafts = (REGISTRY.contents(uri) for uri in REGISTRY)
     standard = (name for meta in drafts if isinstance(meta, dict) for name in meta.get("properties", {}))
@@ -106,5 +106,5 @@ def _known() -> frozenset[str]:
 @cache
 def _meant() -> frozenset[str]:
     """The known keywords that say something of values."""
-    return _known() - _NOT_MEANT - {*_OPENAPI}
+    return known_keywords() - _NOT_MEANT - {*_OPENAPI}
 
