@@ -15,24 +15,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from cinnabar.apps.cli.notices import print_notice
 from cinnabar.errors import ModelError, UsageError
 from cinnabar.extraction.filling.progress import OutcomeTally
+from cinnabar.extraction.store.records import STATUSES
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
+    from cinnabar.extraction.filling.time_estimate import TimeEstimate
     from cinnabar.extraction.store.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
@@ -115,7 +111,7 @@ def short(value: Any) -> str:
 
 
 class Bar(OutcomeTally):
-    """A progress bar on standard error: documents, fields, rate, quarantined; without a terminal lines in its place.
+    """A bar on standard error: documents, fields, the time left, and quarantine by reason; without a terminal lines.
 
     It is a context manager and the `ProgressListener` of a run. If the run breaks off, it prints the totals so far, and
     that they lie in `out`.
@@ -124,42 +120,49 @@ class Bar(OutcomeTally):
     def __init__(self, out: Path | None = None) -> None:
         super().__init__()
         console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("documents"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[fields]} fields"),
-            TextColumn("{task.fields[rate]}"),
-            TextColumn("{task.fields[quarantined]} quarantined"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._task = self._progress.add_task("", total=None, fields=0, rate="", quarantined=0)
-        self._fields = self._quarantined = 0
         self._out, self._terminal = out, console.is_terminal
-        self._begun = time.monotonic()
+        self._fields, self._skipped, self.completed = 0, 0, 0.0
+        # The seconds of a document, the moment of the first news, before which models are loaded, with the documents
+        # that were read then, and that of the last news.
+        self._each: float | None = None
+        self._news: tuple[float, float] | None = None
+        self._begun = self._moved = time.monotonic()
         self._ended, self._lock = threading.Event(), threading.Lock()
         # Lines come from a thread of their own, so that they go on while the model reads a long document.
         self._lines = threading.Thread(target=self._print_lines, name="progress", daemon=True)
+        self._live = Live(console=console, get_renderable=self.shown, refresh_per_second=4)
 
     def __enter__(self) -> Self:
-        self._progress.start()
-        if not self._terminal:
-            self._lines.start()
+        self._live.start() if self._terminal else self._lines.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        self._live.stop()
         self._ended.set()
         # Wrong use is found before any document is read, or while documents are counted: nothing is done then.
         begun = bool(self.done) or not isinstance(error, UsageError | ModelError)
         if error is not None and self.inputs and begun:
             where = f", in {self._out}" if self._out is not None else ""
             print_notice(f"so far {self._totals()}{where}")
+
+    def shown(self) -> Group:
+        """Returns what a terminal shows: the bar, and below it what is in quarantine and why."""
+        of = with_noun(self.inputs, "document") if self.inputs else "documents"
+        parts = [f"{self.done:,} of {of}", with_noun(self._fields, "field"), self._left()]
+        line = Table.grid(padding=(0, 1))
+        line.add_row(ProgressBar(self.inputs or None, self.completed, width=24), ", ".join(filter(None, parts)))
+        held = self._outcome_counts("quarantined")
+        return Group(line, *([Text(held, overflow="ellipsis", no_wrap=True)] if held else ()))
+
+    def _left(self) -> str:
+        """Returns the time that the rest takes, "" if nobody knows."""
+        if self._each is None or self.completed >= self.inputs:
+            return ""
+        left = max(self._each * (self.inputs - self.completed) - (time.monotonic() - self._moved), 0.0)
+        unit, size = next(((unit, size) for unit, size in (("h", 3600), ("min", 60)) if left >= 2 * size), ("s", 1))
+        return f"{left / size:.0f} {unit} left"
 
     def _print_lines(self) -> None:
         while not self._ended.wait(LINE_SECONDS):
@@ -168,43 +171,46 @@ class Bar(OutcomeTally):
 
     def _totals(self) -> str:
         """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
+        rate = speed(self.done, time.monotonic() - self._begun)
+        so_far = ", ".join(filter(None, (f"{self.done} of {self.inputs} documents", rate)))
+        return ": ".join(filter(None, (so_far, self._outcome_counts(*STATUSES))))
+
+    def _outcome_counts(self, *outcomes: str) -> str:
+        """Returns the counts of these outcomes in words, and the reasons of documents in quarantine."""
         with self._lock:
             reasons = self.reasons()
-        rate = speed(self.done, time.monotonic() - self._begun)
         counts = Counter[str]()
         for one in reasons:
             counts[one.outcome] += one.documents
         codes = ", ".join(f"{one.code} {one.documents}" for one in reasons if one.outcome == "quarantined")
         why = {"quarantined": f" ({codes})"}
-        outcome_counts = ", ".join(f"{count} {outcome}{why.get(outcome, '')}" for outcome, count in counts.items())
-        so_far = ", ".join(filter(None, (f"{self.done} of {self.inputs} documents", rate)))
-        return ": ".join(filter(None, (so_far, outcome_counts)))
+        return ", ".join(f"{counts[one]} {one}{why.get(one, '')}" for one in outcomes if counts[one])
 
     def note(self, text: str) -> None:
         """Prints a notice or an estimate to standard error, with or without a terminal."""
         print_notice(text)
 
-    def on_inputs(self, inputs: int) -> None:
-        """Sets the number of documents."""
-        super().on_inputs(inputs)
-        self._progress.update(self._task, total=inputs)
+    def on_time(self, estimate: TimeEstimate) -> None:
+        """Takes in what a document takes, and prints it if the run is long."""
+        self._each = estimate.seconds
+        super().on_time(estimate)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Counts finished documents by their outcomes."""
         with self._lock:
             super().advance(outcomes)
-        self._quarantined += sum(outcome.status == "quarantined" for outcome in outcomes)
+        self._skipped += sum(outcome.status == "skipped" for outcome in outcomes)
         self._fields += sum(len(outcome.record.leaves) for outcome in outcomes if outcome.record)
-        self.step(0)
+        self.within(0.0)
 
     def step(self, documents: int) -> None:
         """Advances the bar by so many more documents."""
         self.done += documents
-        rate = speed(self.done, self._progress.tasks[0].elapsed)
-        self._progress.update(self._task, fields=self._fields, rate=rate, quarantined=self._quarantined)
         self.within(0.0)
 
     def within(self, documents: float) -> None:
         """Moves the bar on by documents that are answered and not committed; it never goes back."""
-        completed = max(self._progress.tasks[0].completed, self.done + documents)
-        self._progress.update(self._task, completed=completed)
+        self.completed, self._moved = max(self.completed, self.done + documents), time.monotonic()
+        if read := self.completed - self._skipped:
+            begun, before = self._news = self._news or (self._moved, read)
+            self._each = (self._moved - begun) / (read - before) if read > before else self._each

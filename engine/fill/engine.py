@@ -22,7 +22,7 @@ from cinnabar.engine.model import Helped, Model, Row
 from cinnabar.engine.request import Failed, Filler, Passage, RefusedRow, Request, Result
 from cinnabar.engine.settings import Effort, effort_of
 from cinnabar.engine.version import engine_fingerprint
-from cinnabar.engine.work_time import TOO_SLOW, check_time, progress_part, start_clock, time_stage
+from cinnabar.engine.work_time import TOO_SLOW, check_time, progress_part, report_share, start_clock, time_stage
 from cinnabar.errors import EngineFailure, RunError, UsageError
 from cinnabar.schemas.automata.strings import json_text
 from cinnabar.schemas.form.form import Form
@@ -286,6 +286,7 @@ def run(requests: Sequence[Request], costs: Sequence[int], budget: int, fill: Fi
             if len(filled) != len(batch):
                 raise EngineFailure("engine_error", f"expected {len(batch)} results, got {len(filled)}")
             results.update(zip(batch, filled, strict=True))
+            report_share(len(results) / len(requests))
             continue
         except RunError:
             raise

@@ -14,6 +14,8 @@ from rich.console import Console
 from cinnabar.apps.cli import console
 from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, short, speed, table
 from cinnabar.errors import UsageError
+from cinnabar.extraction.filling.time_estimate import TimeEstimate
+from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.wording import with_noun
 
@@ -91,9 +93,39 @@ def test_answered_documents_move_the_bar_and_count_once_they_are_committed() -> 
     moves = []
     for answered, committed in ((1.5, 0), (0.5, 0), (2.25, 2), (0.5, 0), (3.0, 3)):
         bar.within(answered)
-        moves.append(bar._progress.tasks[0].completed)
+        moves.append(bar.completed)
         bar.step(committed)
     assert moves == [1.5, 1.5, 2.25, 2.5, 5.0] and bar.done == 5
+
+
+def lines_of(bar: Bar, width: int = 80) -> list[str]:
+    written = io.StringIO()
+    Console(width=width, file=written, highlight=False).print(bar.shown())
+    return [line.rstrip() for line in written.getvalue().splitlines()]
+
+
+def test_a_bar_tells_documents_the_time_left_and_quarantine_by_reason_in_80_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [50.0]
+    monkeypatch.setattr("cinnabar.apps.cli.console.time.monotonic", lambda: now[0])
+    bar = Bar()
+    assert len(lines_of(bar)) == 1
+    bar.on_inputs(1_006)
+    bar.advance(OUTCOMES)  # two of an earlier run, which take no time, and one that is read
+    now[0] += 10
+    bar.within(100.0)
+    now[0] += 2
+    first, second = lines_of(bar)
+    # 100 documents took 10 s, 903 are left, and 2 s have gone since.
+    assert first.endswith(" 3 of 1,006 documents, 0 fields, 88 s left") and second == "1 quarantined (too_long 1)"
+    bar.on_time(TimeEstimate(60.0, 1_006))
+    assert lines_of(bar)[0].endswith(", 15 h left")
+    codes = [*UNREADABLE] * 40
+    bar.advance([Outcome(f"{at}", "quarantined", code) for at, code in enumerate(codes)])
+    assert [len(line) <= 80 for line in lines_of(bar)] == [True, True] and lines_of(bar)[1].endswith("…")
+    bar.step(1_006 - bar.done)
+    assert "left" not in lines_of(bar)[0]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import torch
 from tests.support.random_model import RandomModel, request
-from tests.support.scripted_model import form_of
+from tests.support.scripted_model import form_of, many
 
-from cinnabar.engine.fill.engine import Engine
+from cinnabar.engine.fill.engine import Engine, run
 from cinnabar.engine.model import Canvas, Row, Scores
 from cinnabar.engine.request import Failed, Filled
+from cinnabar.engine.work_time import report_to
 from cinnabar.schemas.form.form import Form
 
 
@@ -106,3 +107,10 @@ def test_scores_that_are_not_numbers_fail_their_request_only() -> None:
     got = Engine(Broken(3)).fill(requests)
     assert [type(result) for result in got] == [Filled, Failed, Filled]
     assert got[1] == Failed("r1", "model", "expected numbers as scores, got NaN")
+
+
+def test_each_batch_of_requests_tells_the_share_that_is_done() -> None:
+    shares = list[float]()
+    with report_to(shares.append):
+        run(many(5), [10] * 5, 20, lambda some: [Failed(one.id, "x") for one in some])
+    assert shares == [0.4, 0.8, 1.0]
