@@ -1,4 +1,4 @@
-"""A flow run as Prefect shows it: its log, the link to its report, its wait for another run, its end in a sentence."""
+"""A flow run as Prefect shows it: its log, its report, its wait for another run, its end in a sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from prefect.artifacts import create_link_artifact
+from prefect.artifacts import create_markdown_artifact
 
 from cinnabar.errors import CinnabarError, InUse, RunError
 from cinnabar.extraction.filling.progress import OutcomeTally, ProgressListener
@@ -19,6 +19,7 @@ from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
+from cinnabar.extraction.run.report.reports import embedded
 from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.parameters import broken_limits
@@ -131,15 +132,15 @@ def ends_in_words(body: Callable[_P, Summary | None]) -> Callable[_P, dict[str, 
 
 
 def show_end(summary: Summary, logged: LoggedRun, plan: RunPlan) -> None:
-    """Shows a run's outcomes in its log, and links its report. Raises RunError if it broke a limit."""
+    """Shows a run's outcomes in its log, and its report as an artifact. Raises RunError if it broke a limit."""
     log = get_run_logger()
     log.info(summary.counts)
     for reason in logged.reasons():
         if reason.outcome == "quarantined":
             log.warning("quarantine: %s %d: %s", reason.code, reason.documents, harmless("; ".join(reason.first)))
     if summary.report is not None:
-        # Prefect's page does not follow links to files, so the path can be copied from its text.
-        report = Path(summary.report)
-        create_link_artifact(report.absolute().as_uri(), report.name, key=_REPORT, description=summary.report)
+        # Prefect's page follows no links to files, so the path can be copied from its text.
+        body = embedded(Path(summary.report).read_text("utf-8"))
+        create_markdown_artifact(body, key=_REPORT, description=summary.report)
     if broken := broken_limits(summary, logged.reasons(), plan):
         raise RunError(broken)

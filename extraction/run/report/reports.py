@@ -13,7 +13,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.outcomes import REASONS
-from cinnabar.extraction.run.report.run_data import MOST_FIELDS, gather_run
+from cinnabar.extraction.run.report.run_data import SURE, gather_run
 from cinnabar.extraction.store.files import failures, write_bytes
 from cinnabar.extraction.store.manifest import REPORTS
 from cinnabar.extraction.store.path_safety import is_own
@@ -122,17 +122,61 @@ _STAGES = {
 }
 
 
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.3g}" if isinstance(value, float) else f"{value:,}"
+
+
+# What is told of this run and the run before, as (label, name, form).
+_MEASURES = (
+    ("documents read", "read", _number),
+    ("in quarantine", "quarantined", _percent),
+    ("sure values", "sure", _percent),
+    ("places without a value", "empty", _percent),
+    ("seconds a document", "pace", _number),
+    ("reviewed values", "reviewed", _number),
+    ("wrong of them", "wrong", _percent),
+)
+
+
 def report_page(data: Mapping[str, Any], folders: Sequence[Path]) -> str:
     """Returns the report of a run. Relative paths of documents are looked for in these folders."""
     return _environment().get_template("report.html").render(
         data=data,
         address_of=partial(_address, folders=folders),
         stages=[(label, data["stages"][name]) for name, label in _STAGES.items() if name in data["stages"]],
-        within=[(name.partition("/")[2], value) for name, value in data["stages"].items() if "/" in name and value > 0],
+        measures=_MEASURES,
         reasons=REASONS,
         empty_flag=EMPTY,
-        most_fields=MOST_FIELDS,
+        sure=SURE,
     )
+
+
+def embedded(page: str) -> str:
+    """Returns the body of a report for a page that allows HTML without styles and drawings: its bars are images."""
+    body = page[page.index("<main>") + len("<main>") : page.index("</main>")]
+    body = re.sub(
+        "<svg.*?</svg>",
+        lambda found: f'<img alt="" src="data:image/svg+xml;base64,{base64.b64encode(found[0].encode()).decode()}">',
+        body,
+        flags=re.DOTALL,
+    )
+    # Prefect's first UI gives headings no weight. An empty line ends the HTML in Markdown, and four blanks begin code.
+    body = re.sub(r"<(h\d)>(.*?)</h\d>", r"<\1><b>\2</b></\1>", body)
+    return re.sub(r"\s*\n\s*", "\n", body).strip()
+
+
+def _line(values: Iterable[float | None]) -> str:
+    """Returns the points of a line through these values, the newest first, in a picture of 90 by 18."""
+    known = [(at, value) for at, value in enumerate([*values][::-1]) if value is not None]
+    if not known:
+        return ""
+    least, most = (pick(value for _, value in known) for pick in (min, max))
+    step, size = 88 / max(known[-1][0], 1), 14 / ((most - least) or 1.0)
+    return " ".join(f"{1 + at * step:.1f},{16 - (value - least) * size:.1f}" for at, value in known)
 
 
 def _address(path: str, folders: Sequence[Path]) -> str | None:
@@ -168,7 +212,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"counted": with_noun, "policy": _policy}
+    made.globals |= {"number": _number, "percent": _percent}
+    made.filters |= {"counted": with_noun, "policy": _policy, "line": _line}
     return made
 
 

@@ -13,14 +13,15 @@ from cinnabar.extraction.store.names import sql_literal
 from cinnabar.extraction.store.reading import connect, objects_of
 from cinnabar.extraction.store.records import EMPTY
 from cinnabar.extraction.store.rows import StoredRows
-from cinnabar.extraction.store.snapshot import files_as_table, records_as_table
+from cinnabar.extraction.store.snapshot import files_as_table
 
 # Earlier runs are taken from the newest on until they have so many documents, and no more runs than this.
 _BEFORE, _RUNS = 100_000, 10
-#: The most fields that are told.
-MOST_FIELDS = 200
+#: The most fields that are told, and the confidence from which a value is sure.
+MOST_FIELDS, SURE = 40, 0.8
 _RUN = (
-    "SELECT run_id, schema_name, make_timestamp(epoch_us(started)) AS started, arguments, coalesce(model, '') AS model,"
+    "SELECT run_id, schema_name, schema_fingerprint, make_timestamp(epoch_us(started)) AS started, arguments,"
+    " coalesce(model, '') AS model,"
     " CASE WHEN finished IS NOT NULL THEN greatest(0, (epoch_us(finished) - epoch_us(started)) / 1e6) END AS seconds"
     " FROM runs WHERE run_id = ?"
 )
@@ -35,12 +36,16 @@ _OWN_VALUES = (
     "CREATE TEMP VIEW own_values AS SELECT * FROM {fields} WHERE run_id IN ({runs}) AND schema_name = {schema}"
     " AND origin NOT IN ('list', 'length', 'other', 'thoughts')"
 )
-# Four queries read them. Whether they are still the latest ones, which the view of records tells, takes 50 ms more.
 _OWN_RECORDS = (
-    "CREATE TEMP TABLE own_records AS SELECT path, document, confidence, flags, run_id FROM ({records})"
-    " WHERE run_id IN ({runs})"
+    "CREATE TEMP TABLE own_records AS SELECT path, document, confidence, flags, latest FROM records"
+    " WHERE run_id = {run}"
 )
 _VALUE = "value_json IS NOT NULL AND value_json NOT IN ('null', '\"\"')"
+# The places of values, those that hold one, and those that hold a sure one.
+_COUNTS = (
+    f"count(*) AS places, count(*) FILTER ({_VALUE}) AS found,"
+    f" count(*) FILTER ({_VALUE} AND confidence >= {SURE}) AS sure"
+)
 #: The queries of a report, each with the columns of its rows.
 _QUERIES = {
     "skips": (
@@ -49,32 +54,24 @@ _QUERIES = {
     ),
     # The documents in quarantine by code, and some of them.
     "reasons": (
-        "SELECT code, count(*) AS documents, arg_min(struct_pack(path := path, document := coalesce(document, ''),"
-        " detail := left(coalesce(detail, ''), 300)), path, 3) AS examples FROM outcomes"
+        "SELECT code, count(*) AS documents, arg_min(struct_pack(path := path,"
+        " detail := left(coalesce(detail, ''), 160)), path, 3) AS examples FROM outcomes"
         " WHERE run_id = {run} AND outcome = 'quarantined' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 30"
     ),
-    # Of a field the share of documents with a value, and its mean confidence, in this run and in earlier ones. A
-    # document counts for the fields of its version of the schema. A list that is always empty in a run has no row
-    # there, but its documents count.
+    # The fields in this run, the least sure first, each with the share of sure values in the run before. A list that is
+    # always empty in a run has no row there, but its fields are told if the run before knew this version of the schema.
     "fields": (
-        "WITH sizes AS (SELECT schema_fingerprint, run_id = {run} AS own, count(*) AS documents FROM outcomes"
-        " WHERE run_id IN ({runs}) AND outcome = 'written' GROUP BY ALL),"
-        " known AS (SELECT DISTINCT field, schema_fingerprint FROM own_values),"
-        " every AS (SELECT field, own, sum(documents) AS documents FROM known JOIN sizes USING (schema_fingerprint)"
-        " GROUP BY ALL),"
-        " there AS (SELECT field, run_id = {run} AS own, avg(confidence) AS mean,"
-        f" count(DISTINCT (document, run_id)) AS many FROM own_values WHERE {_VALUE} GROUP BY ALL),"
-        " shares AS (SELECT field, own, coalesce(many, 0) / documents AS share, mean FROM every"
-        " LEFT JOIN there USING (field, own))"
-        " SELECT n.field, n.share AS now, b.share AS before, n.mean AS confidence, b.mean AS confidence_before"
-        " FROM (FROM shares WHERE own) AS n LEFT JOIN (FROM shares WHERE NOT own) AS b USING (field)"
-        f" ORDER BY 1 LIMIT {MOST_FIELDS}"
+        f"WITH each AS (SELECT field, run_id = {{run}} AS own, schema_fingerprint, {_COUNTS} FROM own_values"
+        " WHERE run_id IN ({run}, {last}) GROUP BY ALL)"
+        " SELECT field, coalesce(n.places, 0) AS places, coalesce(n.found, 0) AS found, coalesce(n.sure, 0) AS sure,"
+        " b.sure / nullif(b.found, 0) AS before, count(*) OVER () AS fields"
+        " FROM (FROM each WHERE own) AS n FULL JOIN (FROM each WHERE NOT own) AS b USING (field)"
+        " WHERE n.field IS NOT NULL OR b.schema_fingerprint = {version}"
+        f" ORDER BY n.sure / nullif(n.found, 0) NULLS LAST, field LIMIT {MOST_FIELDS}"
     ),
-    "unsure": (
-        "SELECT path, document, confidence FROM own_records WHERE run_id = {run} ORDER BY confidence, path LIMIT 20"
-    ),
-    # This run first, then the earlier ones: the documents that were read, the shares of those in quarantine and of
-    # the values without one, the mean confidence of records, the values that a person has looked at, and the share of
+    "unsure": "SELECT path, confidence FROM own_records ORDER BY confidence, path LIMIT 8",
+    # This run first, then the earlier ones: the documents that were read, the shares of those in quarantine, of sure
+    # values and of places without one, seconds of a document, the values that a person has looked at, and the share of
     # them that the person changed. The last decision on a value of a document counts.
     "shares": (
         "WITH last AS (SELECT document, pointer, unnest(arg_max({{'action': action, 'after': after}}, made))"
@@ -85,24 +82,29 @@ _QUERIES = {
         " LEFT JOIN (SELECT document FROM last WHERE pointer = '' AND action = 'accept') AS whole"
         " ON whole.document = v.document"
         " WHERE d.action IN ('value', 'absent', 'accept') OR whole.document IS NOT NULL GROUP BY 1)"
-        " SELECT run_id, coalesce(read, 0) AS read, held / nullif(read, 0) AS quarantined, empty, confidence,"
+        " SELECT run_id, coalesce(read, 0) AS read, held / nullif(read, 0) AS quarantined,"
+        " coalesce(found, 0) AS found, sure / nullif(found, 0) AS sure, 1 - found / places AS empty,"
+        " greatest(0, (epoch_us(finished) - epoch_us(started)) / 1e6) / nullif(read, 0) AS pace,"
         " coalesce(reviewed, 0) AS reviewed, changed / nullif(reviewed, 0) AS wrong"
-        " FROM (SELECT unnest([{runs}]) AS run_id)"
+        " FROM (SELECT unnest([{runs}]) AS run_id) JOIN runs USING (run_id)"
         " LEFT JOIN (SELECT run_id, count(*) FILTER (outcome <> 'skipped') AS read,"
         " count(*) FILTER (outcome = 'quarantined') AS held FROM outcomes GROUP BY 1) USING (run_id)"
-        f" LEFT JOIN (SELECT run_id, 1 - count(*) FILTER ({_VALUE}) / count(*) AS empty FROM own_values GROUP BY 1)"
-        " USING (run_id) LEFT JOIN (SELECT run_id, avg(confidence) AS confidence FROM own_records GROUP BY 1)"
-        " USING (run_id) LEFT JOIN decided USING (run_id) WHERE run_id = {run} OR read > 0 ORDER BY 1 DESC"
+        f" LEFT JOIN (SELECT run_id, {_COUNTS} FROM own_values GROUP BY 1) USING (run_id)"
+        " LEFT JOIN decided USING (run_id) WHERE run_id = {run} OR read > 0 ORDER BY 1 DESC"
     ),
     # Written documents with a list of another length than they tell, with what they tell.
     "incomplete": (
-        "SELECT path, document, left(string_agg(pointer || ': ' || (value_json ->> '$'), '; '), 300) AS detail"
-        " FROM {fields} JOIN (SELECT path, document, run_id FROM own_records WHERE run_id = {run}) AS r"
-        " USING (document, run_id) WHERE origin = 'length' AND len(flags) > 0 AND schema_name = {schema}"
-        " GROUP BY path, document ORDER BY path LIMIT 20"
+        "SELECT path, left(string_agg(pointer || ': ' || (value_json ->> '$'), '; '), 160) AS detail"
+        " FROM (FROM {fields} WHERE run_id = {run} AND origin = 'length' AND len(flags) > 0 AND schema_name = {schema})"
+        " JOIN (SELECT path, document FROM own_records) USING (document) GROUP BY path ORDER BY path LIMIT 8"
     ),
     "outcomes": "SELECT outcome, count(*) AS documents FROM outcomes WHERE run_id = {run} GROUP BY 1",
-    "empty": f"SELECT count(*) AS records FROM own_records WHERE run_id = {{run}} AND list_contains(flags, '{EMPTY}')",
+    "empty": f"SELECT count(*) AS records FROM own_records WHERE list_contains(flags, '{EMPTY}')",
+    # What still stands as the run left it: people and later runs change the rest.
+    "stands": (
+        "SELECT (SELECT count(*) FROM own_records WHERE latest) AS written,"
+        " (SELECT count(*) FROM quarantine WHERE run_id = {run}) AS quarantined"
+    ),
 }
 
 
@@ -115,16 +117,18 @@ def gather_run(
     """
     out = out.absolute()
     committed = manifests.read_live(out)
-    sources = {"fields": files_as_table(out, committed, "fields"), "records": records_as_table(out, committed)}
-    views = ("runs", "outcomes", "corrections")
+    views = ("runs", "outcomes", "corrections", "records", "quarantine")
     with connect(out, views=views, rows=rows, committed=committed) as connection:
         found = objects_of(connection, _RUN, [run_id])
         if not found:
             raise UsageError(f"{run_id}: no such run; the view `runs` has them")
         (run,) = found
         earlier = [row["run_id"] for row in objects_of(connection, _EARLIER, [run["schema_name"], run_id])]
-        runs = ", ".join(map(sql_literal, [run_id, *earlier]))
-        parts = {"run": sql_literal(run_id), "runs": runs, "schema": sql_literal(run["schema_name"]), **sources}
+        own = {"run": run_id, "last": [*earlier, run_id][0], "schema": run["schema_name"]}
+        own["version"] = run["schema_fingerprint"]
+        parts = {name: sql_literal(text) for name, text in own.items()}
+        parts["runs"] = ", ".join(map(sql_literal, [run_id, *earlier]))
+        parts["fields"] = files_as_table(out, committed, "fields")
         connection.execute(_OWN_VALUES.format_map(parts))
         connection.execute(_OWN_RECORDS.format_map(parts))
         data: dict[str, Any] = {
@@ -134,5 +138,5 @@ def gather_run(
     options = {name: arguments[name] for name in ("effort", "steps") if arguments.get(name)}
     outcomes = {row["outcome"]: row["documents"] for row in data["outcomes"]}
     read = outcomes.get("written", 0) + outcomes.get("quarantined", 0)
-    own = {"outcomes": outcomes, "read": read, "options": options, "stages": stages}
-    return run | data | own | {"empty": data["empty"][0]["records"]}
+    told = {"outcomes": outcomes, "read": read, "options": options, "stages": stages, "stands": data["stands"][0]}
+    return run | data | told | {"empty": data["empty"][0]["records"]}

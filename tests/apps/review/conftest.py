@@ -1,35 +1,16 @@
-"""A headless Chromium, and a page that reviews an output folder in it."""
+"""A page that reviews an output folder in headless Chromium."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.page_in_chromium import chromium
 from tests.support.review_server import Served, review_of
 from tests.support.reviewed_folder import write_folder
 
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A browser; tests that need it are skipped where there is none.
-
-    It ends with its module: while Playwright works in a thread, no event loop can run there.
-    """
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
+__all__ = ["chromium"]
 
 
 @pytest.fixture(scope="module")

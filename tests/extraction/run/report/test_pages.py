@@ -22,13 +22,15 @@ def test_control_and_direction_characters_are_told_and_line_breaks_kept() -> Non
 
 def page(text: str) -> dict[str, Any]:
     """What a report tells of a run, with this text wherever there is one."""
-    one = {"path": text, "document": text[:12], "detail": text, "confidence": 0.5}
-    shares = dict.fromkeys(("quarantined", "empty", "confidence", "wrong")) | {"run_id": text, "read": 1, "reviewed": 0}
-    field = dict.fromkeys(("now", "before", "confidence", "confidence_before")) | {"field": text}
+    one = {"path": text, "detail": text, "confidence": 0.5}
+    shares = dict.fromkeys(("quarantined", "sure", "empty", "pace", "wrong"))
+    shares |= {"run_id": text, "read": 1, "reviewed": 0, "found": 1}
+    field = {"field": text, "places": 1, "found": 1, "sure": 1, "before": None, "fields": 1}
     named = dict.fromkeys(("run_id", "schema_name", "model"), text)
     lists = {"skips": [{"code": text, "documents": 1}], "reasons": [{"code": text, "documents": 1, "examples": [one]}]}
-    lists |= {"unsure": [one], "incomplete": [one], "shares": [shares], "fields": [field]}
-    numbers = {"read": 1, "seconds": 1.0, "empty": 1, "outcomes": {}, "stages": {f"fill/{text}": 1.0}}
+    lists |= {"unsure": [one], "incomplete": [one], "shares": [shares, shares], "fields": [field]}
+    numbers = {"read": 1, "seconds": 1.0, "empty": 1, "outcomes": {}, "stages": {"fill": 1.0}}
+    numbers["stands"] = {"written": 0, "quarantined": 0}
     return named | lists | numbers | {"options": {"effort": text}, "started": datetime(2026, 1, 2)}
 
 

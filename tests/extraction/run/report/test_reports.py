@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -10,10 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
-from tests.support.page_in_chromium import opened
+from tests.support.page_in_chromium import chromium
 from tests.support.reading_model import READING
 
 from cinnabar.apps.cli.main import run
@@ -27,11 +29,13 @@ from cinnabar.extraction.run.extract import extract
 from cinnabar.extraction.run.report import reports
 from cinnabar.extraction.run.report.run_data import gather_run
 from cinnabar.extraction.run.stored_run import Run, Summary
+from cinnabar.extraction.store.housekeeping import status
 from cinnabar.extraction.store.reading import query
 from cinnabar.extraction.store.records import DocumentInfo, LeafRow, Outcome, Record
 from cinnabar.extraction.store.store import Store
 from cinnabar.schemas import compile_schema, load_schema
 
+__all__ = ["chromium"]
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string", "maxLength": 40},
     "total": {"type": ["integer", "null"]},
@@ -103,38 +107,94 @@ def test_names_and_values_of_documents_are_escaped(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in page and "&lt;b&gt;" in page
 
 
-def test_chromium_shows_a_report_without_a_message_or_a_request(tmp_path: Path) -> None:
-    many(tmp_path / "out", 40)
-    summary = read(tmp_path / "docs", tmp_path / "out", **{f"d{at}": f"name=x{at}" for at in range(8)}, e="total=1")
+# Elements whose content is wider than they are.
+_TOO_WIDE = "[...document.querySelectorAll('*')].filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth).length"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_fits_420_pixels_without_a_message_or_a_request(chromium: Any, tmp_path: Path, scheme: str) -> None:
+    out = tmp_path / "out"
+    many(out, 40)
+    texts = {f"{'d' * 40}{at}": f"name=x{at}" for at in range(8)}
+    summary = read(tmp_path / "docs", out, **texts, **{"e" * 90: "total=1"})
     assert summary.report is not None
-    found = opened(Path(summary.report), tmp_path)
-    assert found.console == [] and found.requests == []
-    assert "Shares by run" in found.dom and "Seconds by stage" in found.dom
+    context = chromium.new_context(viewport={"width": 420, "height": 800}, color_scheme=scheme)
+    page, heard = context.new_page(), list[str]()
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("request", lambda asked: heard.append(asked.url))
+    page.goto(Path(summary.report).as_uri())
+    assert heard == [Path(summary.report).as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") == 420 and page.evaluate(_TOO_WIDE) == 0
+    ink, ground = (page.evaluate(f"getComputedStyle(document.body).{name}") for name in ("color", "backgroundColor"))
+    dark, light = sorted((ink, ground), key=lambda text: sum(map(int, re.findall(r"\d+", text))))
+    assert (ink, ground) == ((dark, light) if scheme == "light" else (light, dark))
+    context.close()
 
 
-def test_the_shares_of_a_run_stand_beside_those_of_earlier_runs(tmp_path: Path) -> None:
+def test_a_run_stands_beside_the_run_before(tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = many(out, 60, empty=0.1)
     data = gather_run(out, last := many(out, 60, empty=0.5, held=12, confidence=0.6), {})
     now, before = data["shares"]
-    shares = {"read": 60, "quarantined": 0.2, "empty": 18 / 96, "confidence": 0.6, "reviewed": 0, "wrong": None}
+    assert now.pop("pace") > 0 and before.pop("pace") > 0
+    shares = {"read": 60, "quarantined": 0.2, "empty": 18 / 96, "found": 78, "sure": 0.0, "reviewed": 0, "wrong": None}
     assert now == {"run_id": last} | {name: pytest.approx(share) for name, share in shares.items()}
-    shares |= {"quarantined": 0.0, "empty": 6 / 120, "confidence": 0.9}
+    shares |= {"quarantined": 0.0, "empty": 6 / 120, "found": 114, "sure": 1.0}
     assert before == {"run_id": first} | {name: pytest.approx(share) for name, share in shares.items()}
     (total,) = [one for one in data["fields"] if one["field"] == "/total"]
-    assert (total["now"], total["before"]) == (pytest.approx(30 / 48), pytest.approx(54 / 60))
+    assert total == {"field": "/total", "places": 48, "found": 30, "sure": 0, "before": 1.0, "fields": 2}
     page = reports.write_report(out, last).read_text()
-    assert page.index(last) < page.index(first) and ">20.0%</td>" in page and ">62.5%</td>" in page
+    assert ">20.0%</td>" in page and '>0.0% <span class="soft">-100</span></td>' in page and first in page
 
 
-def test_a_list_that_stays_empty_counts_by_documents(tmp_path: Path) -> None:
+def test_the_fields_of_a_list_that_stays_empty_are_told_with_the_run_before(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    read(tmp_path / "a", out, **{f"a{at}": f"name=a{at}\n- n=1\n- n=2\n- n={at}" for at in range(12)})
-    texts = {f"b{at}": f"name=b{at}" for at in range(12)}
-    summary = read(tmp_path / "b", out, **texts | {"b0": "name=b0\n- n=1"})
-    data = gather_run(out, summary.run_id, {})
-    (field,) = [one for one in data["fields"] if one["field"] == "/lines/*/n"]
-    assert (field["now"], field["before"]) == (pytest.approx(1 / 12), 1.0)
+    read(tmp_path / "a", out, a="name=a\n- n=1\n- n=2")
+    fields = gather_run(out, read(tmp_path / "b", out, b="name=b").run_id, {})["fields"]
+    (field,) = [one for one in fields if one["field"] == "/lines/*/n"]
+    before = field.pop("before")
+    assert field == {"field": "/lines/*/n", "places": 0, "found": 0, "sure": 0, "fields": 3} and before is not None
+
+
+def test_the_sums_of_a_report_are_those_of_status_and_sql(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    many(out, 30, empty=0.2, held=4, confidence=0.7)
+    run_id = many(out, 50, empty=0.3, held=7, confidence=0.85)
+    data, stands = gather_run(out, run_id, {}), status(out)
+    assert data["stands"] == data["outcomes"] == {"written": 43, "quarantined": 7}
+    assert "stand as this run left them" not in reports.write_report(out, run_id).read_text()
+    assert stands.records == {"note": 26 + 43} and stands.quarantined == {"missing": 4 + 7}
+    own = f"from fields where run_id = '{run_id}' and value is not null"
+    ((found, sure),) = query(out, f"select count(*), count(*) filter (confidence >= 0.8) {own}").rows
+    assert (found, sure) == tuple(sum(one[name] for one in data["fields"]) for name in ("found", "sure"))
+    assert (data["shares"][0]["found"], data["shares"][0]["sure"]) == (found, sure / found)
+    ended = query(out, f"select written, quarantined from runs where run_id = '{run_id}'").rows
+    assert ended == [(43, 7)]
+
+
+def test_a_report_says_what_stands_no_more_as_its_run_left_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_id = many(out, 5, held=2)
+    held, *_, written = query(out, "select document from outcomes order by path").rows
+    corrector = Corrector(out)
+    corrector.correct(held[0], "note", [Change(Action.VALUE, "/name", '"right"')], "ann")
+    corrector.correct(written[0], "note", [Change(Action.VALUE, "/name", '"right"')], "ann")
+    data = gather_run(out, run_id, {})
+    assert data["outcomes"] == {"written": 3, "quarantined": 2} and data["stands"] == {"written": 2, "quarantined": 1}
+    assert (status(out).records, sum(status(out).quarantined.values())) == ({"note": 4}, 1)
+    page = reports.write_report(out, run_id).read_text()
+    assert "2 records and 1 document in quarantine stand as this run left them" in page
+
+
+def test_a_report_within_another_page_needs_no_style_and_no_drawing(tmp_path: Path) -> None:
+    out, docs = tmp_path / "out", tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a\n\n# b.txt").write_text("total=1")
+    body = reports.embedded(report_of(read(docs, out, c="name=x")))
+    assert body.startswith("<h1>") and "<svg" not in body and "<style" not in body and "\n\n" not in body
+    assert all(line == line.lstrip() for line in body.splitlines()) and "# b.txt" in body
+    pictures = re.findall('src="data:image/svg[+]xml;base64,([^"]*)"', body)
+    assert len(pictures) > 5 and all(ElementTree.fromstring(base64.b64decode(one)).get("width") for one in pictures)
 
 
 @pytest.mark.slow
