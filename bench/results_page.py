@@ -24,7 +24,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Language models": ("models_beside", "beside_llama", "gpu"),
     "Files": ("hostile_files", "mutations", "ocr", "parsing", "table_cells", "packets", "marks"),
     "Running it": (
-        "rate", "volume", "stored", "server", "hostile_requests", "owners", "two_people", "hostile_folders", "faults",
+        "rate", "volume", "stored", "server", "owners", "two_people", "hostile_folders", "faults",
     ),
 }  # fmt: skip
 #: The machine of most results, which the pages name once.
