@@ -37,8 +37,8 @@ LINE_SECONDS = 30.0
 UNFOLDED = 11
 #: The width of output for people where there is no terminal.
 PAGE_WIDTH = 80
-#: The most characters of a value in a preview.
-CELL_WIDTH = 48
+#: The most characters of a value of a correction, and in a preview; the blanks between two columns.
+CELL_WIDTH, PREVIEW_WIDTH, GAP = 48, 24, 3
 # The beginning of a number at the end of a text, and the characters that continue it.
 _NUMBER_AT_END = re.compile(r"(?<![\w.])-?\d[\d.eE+-]*$")
 _DIGITS = frozenset("0123456789.eE+-")
@@ -53,12 +53,46 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
     """Returns a table of these values without interpreting markup in them."""
     result = Table(box=box.SIMPLE_HEAD, title=harmless(title) or None, title_justify="left", pad_edge=False)
     lines = [tuple(map(cell, row)) for row in rows]
-    for at, column in enumerate(columns):
-        widest = max(len(text) for text in (cell(column), *(line[at] for line in lines)))
-        result.add_column(Text(cell(column)), overflow="fold", no_wrap=widest <= UNFOLDED)
+    heads = [*map(cell, columns)]
+    for head, (_, folds) in zip(heads, _widths(heads, lines), strict=True):
+        result.add_column(Text(head), overflow="fold", no_wrap=not folds)
     for line in lines:
         result.add_row(*map(Text, line))
     return result
+
+
+def _widths(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[tuple[int, bool]]:
+    """Returns the characters that each column takes at least, and whether its longer texts are folded for that."""
+    widest = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+    folded = [max(UNFOLDED, len(head)) for head in heads]
+    return [(min(most, least), most > least) for most, least in zip(widest, folded, strict=True)]
+
+
+def tables_within(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> list[Table]:
+    """Returns a table of these rows, or one for each, a field a line, where this width would fold a head."""
+    heads, lines = [*map(cell, columns)], [[*map(cell, row)] for row in rows]
+    widths = _widths(heads, lines)
+    folded = [least for least, folds in widths if folds]
+    # Rich folds such columns to one width.
+    least = len(folded) * max(folded, default=0) + sum(least for least, folds in widths if not folds)
+    if least + GAP * len(heads) <= width:
+        return [table(heads, lines)]
+    return [table((heads[0], line[0]), [*zip(heads[1:], line[1:], strict=True)]) for line in lines]
+
+
+def fitted(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str) -> Table:
+    """Returns a preview with as many columns as the page has room for; no head and no number is cut.
+
+    Longer texts end in an ellipsis. The title tells the number of the columns that are left out.
+    """
+    lines = [[short(value, PREVIEW_WIDTH) for value in row] for row in rows]
+    room, shown = standard_output(PAGE_WIDTH).width, 0
+    for at, column in enumerate(columns):
+        room -= max(len(text) for text in (column, *(line[at] for line in lines))) + GAP
+        shown += room >= 0 or at == 0
+    more = len(columns) - shown
+    title += f"; {with_noun(more, 'more field')} each" if more else ""
+    return table(columns[:shown], [line[:shown] for line in lines], title)
 
 
 def speed(documents: float, seconds: float | None) -> str:
@@ -97,16 +131,16 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def short(value: Any) -> str:
+def short(value: Any, most: int = CELL_WIDTH) -> str:
     """Returns a value as the text of a preview's cell: a long text ends in an ellipsis, a number is never cut."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return with_noun(len(value), "row")
     text = cell(value)
-    if len(text) <= CELL_WIDTH or isinstance(value, (int, float, Decimal)):
+    if len(text) <= most or isinstance(value, (int, float, Decimal)):
         return text
-    kept = text[: CELL_WIDTH - 1]
+    kept = text[: most - 1]
     if not isinstance(value, str):  # JSON: a number that the cut would shorten is left out
-        kept = _NUMBER_AT_END.sub("", kept) if text[CELL_WIDTH - 1] in _DIGITS else kept
+        kept = _NUMBER_AT_END.sub("", kept) if text[most - 1] in _DIGITS else kept
     return f"{kept}…"
 
 

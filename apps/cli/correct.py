@@ -65,7 +65,7 @@ def correct(
 
     \b
     Examples:
-      cinnabar correct mails/1042.txt --out tables --set /number=17 --absent /due
+      cinnabar correct mails/1042.txt --out tables --set /number=R-17 --absent /due
       cinnabar correct scans/monday.pdf --out tables --split 4 --kind 4:receipt
     """
     changes = _changes(values or (), absent or (), accept or (), other_kind)
@@ -112,6 +112,8 @@ def _as_meant(out: Path, digest: str, schema: str, changes: Sequence[Change]) ->
                 raise UsageError(f"--set {change.pointer}: expected {wanted}, got {said[:80]}")
             made[-1] = replace(change, after=read["values"][0])
             told.append(f"{change.pointer}: stored {meant[0]}, read from {said}")
+        elif (change.after or "").lstrip().startswith("["):
+            made[-1] = replace(change, action=Action.LIST)
     return made, told
 
 
@@ -159,8 +161,8 @@ def _changes(
     for one in values:
         pointer, equals, text = one.partition("=")
         if not equals:
-            raise UsageError(f"--set {one}: expected a JSON pointer, = and a JSON value, such as '/number=\"R-17\"'")
-        changes.append(Change(Action.LIST if text.lstrip().startswith("[") else Action.VALUE, pointer, text))
+            raise UsageError(f"--set {one}: expected a JSON pointer, = and a value, such as /number=R-17")
+        changes.append(Change(Action.VALUE, pointer, text))
     changes += [Change(Action.ABSENT, pointer) for pointer in absent]
     changes += [Change(Action.ACCEPT, "" if pointer == "/" else pointer) for pointer in accept]
     return changes + ([Change(Action.OTHER_KIND, "")] if other_kind else [])

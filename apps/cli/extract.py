@@ -7,13 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.console import Bar, short, speed, standard_output, table
+from cinnabar.apps.cli.console import Bar, fitted, speed, standard_output, table
 from cinnabar.apps.cli.lazy_commands import AsJson
 from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import (
@@ -28,6 +27,7 @@ from cinnabar.apps.cli.options import (
 from cinnabar.apps.cli.plan_checks import check_plan, limit_status
 from cinnabar.extraction.plan.outcomes import OTHER_KIND, SYSTEM_FILE, UNREADABLE
 from cinnabar.extraction.plan.run_options import RunPlan
+from cinnabar.extraction.store.names import quote_name
 from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECORD, LIST_INCOMPLETE
 from cinnabar.extras import check_extra
 from cinnabar.flows.parameters import flow_parameters
@@ -141,8 +141,8 @@ _FLAGS = {
     LIST_INCOMPLETE: "Records with a list of another length than their document tells",
     AMBIGUOUS_DATE: "Records with a date that means two days, which --day-first decides",
 }
-# Rows and columns of the preview.
-_PREVIEW_ROWS, _PREVIEW_COLUMNS = 5, 6
+# Rows of the preview.
+_PREVIEW_ROWS = 5
 
 
 def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -> None:
@@ -197,32 +197,31 @@ def _print_records(summary: Summary, sources: Sequence[SchemaSource], out: Path)
     # Cold start: DuckDB and PyArrow take .4 s.
     from cinnabar.extraction.store import manifest as manifests
     from cinnabar.extraction.store.reading import connect
-    from cinnabar.extraction.store.snapshot import records_as_table, view_of_version
+    from cinnabar.extraction.store.snapshot import define_views, records_as_table, view_of_version
 
     console = standard_output()
     runs = [part["run_id"] for part in summary.routed or ()] or [summary.run_id]
     # One connection for all of them: its views take as long as their queries.
     committed = manifests.read_live(out)
-    with connect(out, views=("records",), committed=committed) as connection:
-        previews = [_preview(source, connection) for source in sources]
+    with connect(out, views=(), committed=committed) as connection:
         # Not of the view, which says of each record whether it is the latest.
         every = records_as_table(out.absolute(), committed)
         flags = f"SELECT unnest(flags) AS flag FROM ({every}) WHERE list_contains(?, run_id)"
         counts = dict(connection.execute(f"SELECT flag, count(*) FROM ({flags}) GROUP BY 1", [runs]).fetchall())
-        views = [view_of_version(connection, committed, source.fingerprint) for source in sources]
-    for source, (columns, records, more) in zip(sources, previews, strict=True):
+        named = {source.name: view_of_version(connection, committed, source.fingerprint) for source in sources}
+        views = [view for view in named.values() if view is not None]
+        define_views(connection, out.absolute(), committed, views)
+        previews = {name: _preview(view, connection) for name, view in named.items() if view in views}
+    for name, (columns, records) in previews.items():
         if records:
-            shown = [[path, *map(short, values)] for path, *values in records]
-            of = f" of {source.name}" if len(sources) > 1 else ""
-            title = f"{len(records)} of the records{of}" + (f"; {with_noun(more, 'more field')} each" if more else "")
-            console.print(table(("document", *columns), shown, title))
+            of = f" of {name}" if len(sources) > 1 else ""
+            console.print(fitted(columns, records, f"{len(records)} of the records{of}"))
     for flag, meaning in _FLAGS.items():
         if found := sum(count for name, count in counts.items() if name.startswith(flag)):
             console.print(f"{meaning}: {found} (flag {flag} in records)")
     if kept := summary.empty - summary.skips.get(EMPTY_RECORD, 0) - summary.reasons.get(EMPTY_RECORD, 0):
         console.print(f"Written records whose every value is null: {kept} (flag {EMPTY} in records)")
-    named = ", ".join(filter(None, views))
-    return f"; view {named}" if named else ""
+    return f"; view {', '.join(views)}" if views else ""
 
 
 def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
@@ -250,16 +249,12 @@ def spent(usage: Mapping[str, Any]) -> list[tuple[str, Any, str]]:
     return rows + escalated
 
 
-def _preview(source: SchemaSource, connection: DuckDBPyConnection) -> tuple[list[str], list[list[Any]], int]:
-    """Returns the first fields of some of the latest records, and the number of further fields."""
-    sql = (
-        "SELECT path, record_json FROM records WHERE latest AND schema_fingerprint = ?"
-        " ORDER BY run_id DESC, path LIMIT ?"
-    )
-    stored = connection.execute(sql, [source.fingerprint, _PREVIEW_ROWS]).fetchall()
-    records = [(Path(path).name, json.loads(text, parse_float=Decimal)) for path, text in stored]
-    rows = [(name, record if isinstance(record, dict) else {"value": record}) for name, record in records]
-    fields = list(dict.fromkeys(field for _, record in rows for field in record))
-    columns = fields[:_PREVIEW_COLUMNS]
-    values = [[name, *(record.get(column) for column in columns)] for name, record in rows]
-    return columns, values, len(fields) - len(columns)
+def _preview(view: str, connection: DuckDBPyConnection) -> tuple[list[str], list[list[Any]]]:
+    """Returns the columns of a view's fields, and those of some of its latest records, behind their documents."""
+    # Cold start: as above.
+    from cinnabar.extraction.store.tables import SYSTEM_COLUMNS
+
+    fields = f"SELECT path, * EXCLUDE ({', '.join(SYSTEM_COLUMNS.names)}) FROM {quote_name(view)}"
+    answer = connection.execute(f"{fields} ORDER BY run_id DESC, path LIMIT {_PREVIEW_ROWS}")
+    columns = [column for column, *_ in answer.description or ()]
+    return ["document", *columns[1:]], [[Path(path).name, *values] for path, *values in answer.fetchall()]

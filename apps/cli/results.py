@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cinnabar.apps.cli.console import standard_output, table
+from cinnabar.apps.cli.console import standard_output, table, tables_within
 from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import OutOption, StoredDocument
@@ -48,7 +48,8 @@ def sql(
     answer = ask(out, query)
     yield as_objects(answer)
     console = standard_output()
-    console.print(table(answer.columns, answer.rows))
+    for one in tables_within(answer.columns, answer.rows, console.width):
+        console.print(one)
     console.print(with_noun(len(answer.rows), "row"))
 
 

@@ -19,14 +19,16 @@ from cinnabar.engine.models.identity import (
     model_name_hint,
     stale_calibration,
 )
-from cinnabar.engine.models.language.configuration import is_checkpoint, language_precision
+from cinnabar.engine.models.language.configuration import CONFIG, is_checkpoint, language_precision, models_folder
 from cinnabar.engine.models.language.families import read_family
 from cinnabar.engine.models.language.gguf_folder import checkpoint_folder, named_model
 from cinnabar.engine.models.language.identity import checkpoint_fingerprint, precise_fingerprint
 from cinnabar.engine.models.language.memory import BYTES, free_memory, longest_within, position_bytes
 from cinnabar.engine.models.language.weights_file import stored_tensors
 from cinnabar.engine.models.reader.priors.config import DEFAULT_PRIORS, PriorConfig
+from cinnabar.engine.models.releases import RELEASED
 from cinnabar.engine.remote.serving import (
+    MODELS,
     RemoteSettings,
     Served,
     api_key,
@@ -36,6 +38,7 @@ from cinnabar.engine.remote.serving import (
 )
 from cinnabar.engine.settings import DEFAULT, Precision, in_precision, reading_precision
 from cinnabar.errors import ModelError, UsageError
+from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.plan.run_options import Device
 from cinnabar.extras import check_extra
 
@@ -313,6 +316,19 @@ def is_named(name: str | Path) -> bool:
     return str(name) not in ("default", AUTO) and not is_remote(str(name)) and named_model(name) is not None
 
 
+def known_models() -> str:
+    """Returns the names that a model may have, and where each of these models is."""
+    fetched = sorted(path.parent.name for path in models_folder().glob(f"*/{CONFIG}"))
+    rows = [*dict.fromkeys([*MODELS, *folder_settings().models, "openai:NAME"])]
+    places = {
+        "shipped": [READER],
+        "fetched": [*([AUTO] if fetched else []), *fetched],
+        "brought by `cinnabar model fetch`": [name for name in RELEASED if name not in fetched],
+        "behind a server": rows,
+    }
+    return "names: " + "; ".join(f"{', '.join(names)} ({place})" for place, names in places.items() if names)
+
+
 def local_folder(name: str | Path) -> Path:
     """Returns the folder of a local model, of either kind. Raises UsageError if it is none."""
     if is_named(name):
@@ -324,7 +340,7 @@ def local_folder(name: str | Path) -> Path:
             raise UsageError(f"--model {name}: {reason}")
         raise UsageError(
             f"--model {name}: expected `default` or a folder with model.json, as `cinnabar improve` makes it, or with"
-            " config.json and *.safetensors, as `cinnabar model fetch` makes it"
+            f" config.json and *.safetensors, as `cinnabar model fetch` makes it; {known_models()}"
         )
     return model_folder(name)
 

@@ -27,6 +27,7 @@ from cinnabar.extraction.filling.model_sources import (
     Source,
     is_language,
     is_named,
+    known_models,
     model_source,
     on_gpu,
 )
@@ -259,7 +260,7 @@ def _check_models(plan: RunPlan, model: str) -> None:
             raise UsageError(f"--escalate-to {upper}: {reason}")
         raise UsageError(
             f"--escalate-to {upper}: expected mercury-2, openai:NAME, a fetched language model, or the folder of one"
-            " (config.json and *.safetensors)"
+            f" (config.json and *.safetensors); {known_models()}"
         )
     if upper is not None and is_remote(model):
         raise UsageError(f"--escalate-to {upper}: expected a local --model, got {model}")

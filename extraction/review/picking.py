@@ -75,11 +75,16 @@ def typed_values(place: Mapping[str, Any], locale: Locale, said: str) -> list[st
 
 
 def text_to_read(place: Mapping[str, Any], text: str) -> str | None:
-    """Returns what a given text says if it is not the JSON of a value of this place already, None if it is."""
+    """Returns what a given text says if it is not the JSON of a value of this place already, None if it is.
+
+    At a place of texts alone 4401 is a text.
+    """
     try:
         value = parse(text)
     except (ValueError, RecursionError):
         return text.strip() if place["kind"] == "value" else None
+    if place["types" if place["kind"] == "value" else "kind"] == ["string"] and not isinstance(value, str):
+        return None if value is None and place["nullable"] else text.strip()
     plain = place["kind"] != "value" or ("string" in place["types"] and place["format"] not in _KINDS)
     stands = text in place["options"] if "options" in place else plain
     return value if isinstance(value, str) and not stands else None

@@ -110,21 +110,21 @@ def _to_column(cells: Sequence[str], locale: Locale) -> pa.Array[Any]:
     """Returns cells as numbers, days or texts; one without a letter or digit has no value."""
     filled = [cell if any(map(str.isalnum, cell)) else None for cell in cells]
     texts = [cell for cell in filled if cell is not None]
-    values = _numbers(texts, locale) if texts else None
+    values = column_numbers(texts, locale) if texts else None
     if values is not None:
         left = iter(values)
         own = [None if one is None else next(left) for one in filled]
         if all(value == value.to_integral_value() and abs(value) < _LARGEST for value in values):
             return pa.array([None if value is None else int(value) for value in own], pa.int64())
         return pa.array([None if value is None else float(value) for value in own], pa.float64())
-    days = [_days(one, locale) for one in texts]
+    days = [column_days(one, locale) for one in texts]
     if texts and all(len(one) == 1 for one in days):
         found = iter(days)
         return pa.array([None if one is None else date.fromisoformat(next(found)[0]) for one in filled], pa.date32())
     return pa.array([cell or None for cell in cells], pa.string())
 
 
-def _numbers(texts: Sequence[str], locale: Locale) -> list[Decimal] | None:
+def column_numbers(texts: Sequence[str], locale: Locale) -> list[Decimal] | None:
     """Returns the numbers of a column, None if a cell is none, or if nothing tells thousands from decimals.
 
     The cells of a column have as many decimals each under the right convention, or the document has told which it is.
@@ -146,7 +146,7 @@ def _numbers(texts: Sequence[str], locale: Locale) -> list[Decimal] | None:
     return None if locale.decimal_comma is None else ways[locale.decimal_comma]
 
 
-def _days(text: str, locale: Locale) -> list[str]:
+def column_days(text: str, locale: Locale) -> list[str]:
     return [*dict.fromkeys(str(one.value) for one in readings(text, locale) if one.kind == "date")]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -13,8 +12,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from cinnabar.engine.language.engine import LanguageEngine
-from cinnabar.engine.models.language.language_model import LanguageModel
+from cinnabar.engine.fill.engine import Engine
+from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Failed, Request
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
@@ -24,7 +23,9 @@ from cinnabar.extraction.documents.inputs import examine, gather, parse_location
 from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.filling.routing.router import Router
 from cinnabar.extraction.filling.routing.routing import Routing
+from cinnabar.extraction.review.forms import form_of
 from cinnabar.schemas import compile_schema, load_schema
+from cinnabar.schemas.columns.arrow import arrow_schema, arrow_value
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.parsing.yaml_texts import yaml_text
 from cinnabar.wording import with_noun
@@ -81,13 +82,13 @@ def _place(keyword: str) -> int:
 MOST_DOCUMENTS = 20
 
 
-def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[str, str]]]:
-    """The documents at these paths, and the path and reason of each that cannot be read.
+def parsed_documents(paths: Sequence[str]) -> tuple[dict[str, Document], list[tuple[str, str]]]:
+    """The documents at these paths by their own, and the path and reason of each that cannot be read.
 
     Raises UsageError if none can be read.
     """
     locations = parse_locations(paths)
-    documents: list[Document] = []
+    documents: dict[str, Document] = {}
     problems: list[tuple[str, str]] = []
     with ExitStack() as connections:
         items = [examine(item, locations) for item in gather(locations, None, connections)[:MOST_DOCUMENTS]]
@@ -98,56 +99,49 @@ def parsed_documents(paths: Sequence[str]) -> tuple[list[Document], list[tuple[s
             if isinstance(outcome, DocumentError):
                 problems.append((item.path, f"{outcome.code}: {problem_message(outcome)}"))
             elif outcome.text.strip():
-                documents.append(outcome)
+                documents[item.path] = outcome
     if not documents:
         why = "".join(f"; {path}: {reason}" for path, reason in problems[:3])
         raise UsageError(f"{', '.join(paths)[:200]}: expected documents with text, got none{why}")
     return documents, problems
 
 
-#: The characters of the document that are shown, the most fields of a draft, and of letters of a name.
-SHOWN, MOST_FIELDS, _NAME = 3000, 20, 30
-_TYPES: dict[str, dict[str, Any]] = {
-    "text": {"type": ["string", "null"]},
-    "number": {"type": ["number", "null"]},
-    "date": {"type": ["string", "null"], "format": "date"},
-    "yes or no": {"type": ["boolean", "null"]},
-}
-#: What the model is asked for.
-QUESTION: dict[str, Any] = {
-    "title": "form",
-    "type": "object",
-    "properties": {
-        "labels": {
-            "type": "array",
-            "description": "the labels of the form: the words that are printed before each value",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "label": {"type": "string", "description": "the words of the label"},
-                    "kind": {"enum": [*_TYPES], "description": "the kind of value behind the label"},
-                },
-            },
-        }
-    },
-}
+#: The most characters of a document in which values are shown before a run, and what types are called.
+READ = 20_000
+TYPES = {"string": "text", "boolean": "yes or no"}
 
 
-def drafted_schema(document: Document, model: LanguageModel) -> dict[str, Any] | None:
-    """Returns a schema with a field for each label of a document; None if the model points at fewer than two."""
-    passage = passage_of(document, 0, min(len(document.text), SHOWN))
-    (answer,) = LanguageEngine(model).fill([Request("draft", compile_schema(QUESTION).form, passage)])
-    properties: dict[str, Any] = {}
-    printed = " ".join(document.text.split())
-    for found in [] if isinstance(answer, Failed) else answer.value["labels"]:
-        label = " ".join(str(found.get("label") or "").split()).strip(" :")
-        name = re.sub(r"\W+", "_", label.lower()).strip("_")[:_NAME]
-        # A model may word a label anew; nobody would find that one in the document.
-        if name and label in printed and name not in properties and len(properties) < MOST_FIELDS:
-            properties[name] = _TYPES[found.get("kind") or "text"] | {"title": label, "description": label}
-    if len(properties) < 2:
-        return None
-    return {"title": "document", "type": "object", "properties": properties, "required": [*properties]}
+@dataclass(frozen=True, slots=True)
+class FieldFound:
+    """A field of a schema, its type, and the values that the reader finds, by the paths of their documents."""
+
+    name: str
+    type: str
+    found: Mapping[str, Any]
+
+
+def fields_found(schema: dict[str, Any], documents: Mapping[str, Document]) -> list[FieldFound]:
+    """Returns the fields of a schema with their values in these documents as tables have them, None if not found."""
+    compiled = compile_schema(schema)
+    columns = arrow_schema(compiled)
+    passages = {path: passage_of(one, 0, min(len(one.text), READ)) for path, one in documents.items()}
+    answers = Engine(load_model()).fill([Request(path, compiled.form, own) for path, own in passages.items()])
+    values = {path: {} if isinstance(one, Failed) else one.value for path, one in zip(documents, answers, strict=True)}
+    return [
+        FieldFound(
+            name,
+            _type(place),
+            {path: arrow_value(own.get(name), columns.field(name).type) for path, own in values.items()},
+        )
+        for name, place in form_of(schema)["properties"]
+    ]
+
+
+def _type(place: Mapping[str, Any]) -> str:
+    """Returns the type of a place in a word."""
+    if place["kind"] != "value":
+        return str(place["kind"])
+    return "choice" if "options" in place else place["format"] or TYPES.get(place["types"][0], place["types"][0])
 
 
 #: The files of a project, by their paths in it.
@@ -227,9 +221,9 @@ OFFERED = """The schema `{name}` of the library: leave out fields that you do no
 The reader sees names, titles, descriptions and choices only: say in each description what the field is.
 Documents may lack a value: `'null'` among the types allows that."""
 
-#: The comment at the head of a schema whose fields a model named.
-DRAFTED = """A draft of the schema `{name}`, whose fields a language model named by one of your documents: check each of
-them, leave out what you do not want, and add what is missing. Say in each description what the field is.
+#: The comment at the head of a schema whose fields are named by labels.
+DRAFTED = """A draft of the schema `{name}`, whose fields are the labels that your documents print: check each of them,
+leave out what you do not want, and add what is missing. Say in each description what the field is.
 Documents may lack a value: `'null'` among the types allows that."""
 
 

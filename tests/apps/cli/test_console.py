@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from cinnabar.apps.cli import console
-from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, short, speed, table
+from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, fitted, short, speed, table, tables_within
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.outcomes import UNREADABLE
@@ -157,6 +158,33 @@ def test_a_narrow_terminal_folds_texts_and_no_numbers() -> None:
     shown = written.getvalue()
     assert "confidence" in shown and "0.8854" in shown and "copied" in shown
     assert max(map(len, shown.splitlines())) <= 44
+
+
+def printed(*shown: Any, width: int = 80) -> list[str]:
+    written = io.StringIO()
+    for one in shown:
+        Console(width=width, file=written, highlight=False).print(one)
+    return [line.rstrip() for line in written.getvalue().splitlines()]
+
+
+def test_a_preview_has_as_many_columns_as_fit_the_page_and_cuts_no_head_and_no_number() -> None:
+    heads = ["document", "date_of_agreement", "name_of_the_vessel", "fee", "insurance_policy_no", "berth"]
+    row = ["a.txt", date(2026, 5, 3), "Maria Celeste the Second of Hallow Cove", Decimal("1480.00"), "PAN-44", "C-14"]
+    lines = printed(fitted(heads, [row], "1 of the records"))
+    assert lines[0] == "1 of the records; 2 more fields each" and max(map(len, lines)) <= 80
+    assert lines[2].split() == heads[:4] and "Maria Celeste the Secon…" in lines[4] and "1480.00" in lines[4]
+    assert "; " not in printed(fitted(heads[:2], [row[:2]], "1 of the records"))[0]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_rows_are_told_field_by_field_where_a_head_has_no_room(width: int) -> None:
+    heads = ["path", "date_of_agreement", "mooring_fee"]
+    rows = [("inbox/agreement-of-the-year-2026-011.txt", "2026-05-03", Decimal("1480.00")), ("b.txt", None, None)]
+    shown = tables_within(heads, rows, width)
+    lines = printed(*shown, width=width)
+    assert max(map(len, lines)) <= width and len(shown) == (1 if width >= 60 else 2)
+    text = "\n".join(lines)
+    assert all(head in text for head in heads[1:]) and "1480.00" in text
 
 
 def test_no_color_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def test_init_makes_a_project_that_is_read_with_its_own_next_command(
     assert made["next"] == ["cd 'my parcels'", "cinnabar extract", "cinnabar status"]
     monkeypatch.chdir("my parcels")
     assert run(["extract"]) == run(["status"]) == 0
-    capsys.readouterr()
+    assert " 2.400 " in capsys.readouterr().out, "decimals are as the schema says"
     (shown,) = asked(capsys, "show", "parcel-1042.txt")
     assert shown["record"] == {
         "parcel": "NK 7730 1182", "delivered_on": "2026-03-14", "received_by": "M. Albrecht", "weight": 2.4,

@@ -311,6 +311,23 @@ def test_a_folder_of_neither_kind_says_what_is_expected(tmp_path: Path) -> None:
         model_source(str(tmp_path))
 
 
+def test_a_wrong_name_is_told_with_the_models_there_are(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
+    shutil.copytree(checkpoint, tmp_path / "models" / "qwen2.5-coder-0.5b")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cinnabar.toml").write_text('[models."openai:mine"]\nbase_url = "https://models.example/v1"\n')
+    told = (
+        r"reader \(shipped\); auto, qwen2.5-coder-0.5b \(fetched\);"
+        r" qwen2.5-coder-1.5b \(brought by `cinnabar model fetch`\); mercury-2, .*, openai:mine, openai:NAME"
+    )
+    with pytest.raises(UsageError, match=told):
+        model_source("qwen2.5-coder-15b")
+    with pytest.raises(UsageError, match=told):
+        sources_of(RunPlan(escalate_to="qwen2.5-coder-15b"), "default")
+
+
 def test_a_folder_of_the_name_default_does_not_stand_for_the_shipped_model(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

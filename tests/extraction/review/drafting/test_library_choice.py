@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from tests.support.fetched_release import fetched_release
 
 from cinnabar.apps.cli.main import run
-from cinnabar.engine.request import Filled
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.review.drafting import draft
-from cinnabar.extraction.review.drafting.draft import choose_library_schema, drafted_schema
+from cinnabar.extraction.review.drafting.draft import choose_library_schema
 from cinnabar.schemas import load_schema
 
 INVOICE = """Invoice INV-{0}
@@ -74,48 +70,44 @@ def test_init_refuses_documents_of_which_none_can_be_read(tmp_path: Path, capsys
     assert "expected documents with text, got none" in capsys.readouterr().err
 
 
-def test_init_keeps_its_template_for_documents_of_another_kind(tmp_path: Path) -> None:
+def test_init_keeps_its_template_for_documents_without_labels_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "poem.txt").write_text(POEM)
     assert run(["init", str(tmp_path / "new"), str(tmp_path / "poem.txt")]) == 0
     assert load_schema(tmp_path / "new" / "schema.yaml").name == "parcel"
+    told = capsys.readouterr()
+    assert "they print no labels alike: the schema is a template" in told.err and "nothing found" not in told.out
 
 
-def test_a_kind_that_the_library_lacks_is_drafted_by_a_fetched_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+NOTICE = """Ferry notice
+Ticket no.: F-{0}
+Crossing on: {1} May 2026
+Vehicle over 2 m high: {2}
+Fare: GBP {3}
+Remarks of the office on duty that day: {4}
+"""
+
+
+def test_init_shows_each_drafted_field_with_what_it_finds_in_the_first_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("CINNABAR_MODELS", str(tmp_path / "models"))
-    fetched_release(tmp_path / "models")
-    (tmp_path / "poem.txt").write_text(POEM)
-    assert run(["init", str(tmp_path / "own"), str(tmp_path / "poem.txt")]) == 0
-    assert re.search(r"(no|\d+) fields (found|drafted) by qwen", capsys.readouterr().err)
-    schema = load_schema(tmp_path / "own" / "schema.yaml").schema
-    assert isinstance(schema, dict)
-    assert all(field["description"] for field in schema["properties"].values())
-
-
-LABELS = [
-    {"label": "Ref. no: ", "kind": "text"},
-    {"label": "Weight (kg)", "kind": "number"},
-    {"label": "REF NO", "kind": "date"},
-    {"label": None, "kind": "date"},
-    {"label": "Due", "kind": "date"},
-    {"label": "Paid", "kind": None},
-    {"label": "Colour", "kind": "text"},
-]
-
-
-@pytest.mark.parametrize(("labels", "names"), [(LABELS, ["ref_no", "weight_kg", "due", "paid"]), (LABELS[2:4], None)])
-def test_each_printed_label_is_once_a_demanded_field_of_its_kind(
-    labels: list[dict[str, str | None]], names: list[str] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer = Filled("draft", {"labels": labels}, {}, {}, 0, 0)
-    monkeypatch.setattr(draft, "LanguageEngine", lambda _: SimpleNamespace(fill=lambda _: [answer]))
-    printed = b"Ref. no: 5, REF NO 6\nWeight\n(kg) 2\nDue 1 May\nPaid no"
-    schema = drafted_schema(parse(printed, "note.txt"), SimpleNamespace())  # type: ignore[arg-type]
-    if names is None:
-        assert schema is None
-        return
-    assert schema is not None and schema["required"] == [*schema["properties"]] == names
-    fields = [(one["title"], one["type"][0], one.get("format")) for one in schema["properties"].values()]
-    kinds = [("Ref. no", "string", None), ("Weight (kg)", "number", None), ("Due", "string", "date")]
-    assert fields == [*kinds, ("Paid", "string", None)]
+    (inbox := tmp_path / "inbox").mkdir()
+    (inbox / "a.txt").write_text(NOTICE.format(101, 3, "yes", "1,200.50", "none"))
+    (inbox / "b.txt").write_text(NOTICE.format(102, 4, "no", "80.00", "none").replace("Fare: GBP 80.00\n", ""))
+    (inbox / "c.txt").write_text(NOTICE.format(103, 5, "no", "75.20", "none"))
+    own = tmp_path / "own"
+    assert run(["init", str(own), str(inbox)]) == 0
+    told = capsys.readouterr().out
+    table = [line.rstrip() for line in told.splitlines() if line.strip() and line[0] == " "]
+    assert max(map(len, table)) <= 80 and table[0].split() == ["field", "type", "a.txt", "b.txt"]
+    assert [line.split() for line in table[2:6]] == [
+        ["ticket_no", "text", "F-101", "F-102"],
+        ["crossing_on", "date", "2026-05-03", "2026-05-04"],
+        ["vehicle_over_2_m_high", "choice", "yes", "no"],
+        ["fare", "number", "1200.50", "nothing", "found"],
+    ]
+    fields = load_schema(own / "schema.yaml").schema
+    assert isinstance(fields, dict) and fields["required"] == [line.split()[0] for line in table[2:6]]
+    assert run(["init", str(own), str(inbox), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fields"] == [], "the schema that was there already is none of these"
