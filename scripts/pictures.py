@@ -169,6 +169,7 @@ def review_picture(to: Path) -> None:
     import shutil
     import subprocess
 
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     import cinnabar
@@ -193,6 +194,7 @@ def review_picture(to: Path) -> None:
                 page.wait_for_load_state("networkidle")
                 page.screenshot(path=str(to))
                 browser.close()
+                Image.open(to).quantize(128).save(to, optimize=True)
             finally:
                 server.terminate()
 
