@@ -13,7 +13,7 @@ from cinnabar.apps.cli.lazy_commands import Answer, group_of
 from cinnabar.apps.cli.options import FromOption, OutOption
 from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.inputs import parse_locations
-from cinnabar.extraction.filling.model_sources import model_source
+from cinnabar.extraction.filling.model_sources import READER, model_source
 from cinnabar.extraction.plan.folder_settings import folder_settings
 from cinnabar.extraction.run.backfill.document_lookup import ELSEWHERE
 from cinnabar.extraction.run.backfill.retrying import retry as again
@@ -68,8 +68,8 @@ def retry(
     documents: _HeldDocuments = None,
     codes: _Codes = None,
     model: Annotated[
-        str, typer.Option(metavar="M", help="`default`, or the folder of a model.")
-    ] = "default",
+        str, typer.Option(metavar="M", help="reader, a fetched model or a folder.")
+    ] = READER,
     others: FromOption = None,
 ) -> Answer:
     """Read documents in quarantine again, as the run did that held them.

@@ -56,7 +56,7 @@ def text(
     \b
     Examples:
       cinnabar text letter.pdf --hidden --password-file passwords.txt
-      cinnabar text reports --tables --out tables
+      cinnabar text scans --tables --out found_tables
     """
     if tables and as_json:
         raise UsageError("expected at most one of --tables and --json")

@@ -229,6 +229,7 @@ def model_source(
     or the key is missing, and ModelError if a folder's files are damaged.
     """
     config = PriorConfig(without=frozenset(without))
+    name = "default" if name == READER else name
     if is_named(name):
         _renew_calibration(name)
         name = str(checkpoint_folder(name))

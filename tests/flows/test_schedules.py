@@ -300,7 +300,7 @@ def test_a_night_with_broken_files_and_a_killed_worker_is_told_outside_of_prefec
     yours = {"CINNABAR_SCHEMA": str(place.folder / "note.json"), "CINNABAR_OUT": str(out)}
     yours["CINNABAR_DOCUMENTS"] = str(docs)
     place.deploy("nightly-folder", tiny_model, "workers=1", "max_error_rate=0.5", **yours)
-    put_files(ROOT / "docs" / "flows.md", place.folder)
+    put_files(ROOT / "docs" / "production.md", place.folder)
 
     def patience(seconds: str) -> None:
         mark = f"from cinnabar.flows.crashed_runs import mark_killed_runs; mark_killed_runs({seconds})"

@@ -33,7 +33,7 @@ from cinnabar.apps.cli.main import run
 NOT_RUN = {
     "it needs a network or another program": r"^(?:git|pip|prefect|ray|curl|export|podman|openssl|rclone)\b"
     r"|^opentelemetry-instrument\b|^mkdir\b|\bextract claims\b|imaps://|model fetch|s3://|postgresql://",
-    "it needs a server": r"\bserve\b|--ray\b|\bcinnabar review\b",
+    "it needs a server": r"\bserve\b|--(?:ray|flow)\b|\bcinnabar review\b",
     "it needs a model that you bring": r"\bmodels/|mercury|openai:|--model (?:qwen|auto)",
     "it needs your corrections": r"\bcinnabar (?:improve|correct)\b",
     "it changes or asks your shell": r"--(install|show)-completion",
