@@ -18,9 +18,12 @@ from cinnabar.extraction.run.report.reports import write_report
 from cinnabar.extraction.store.housekeeping import status as look
 from cinnabar.extraction.store.model_runs import MODEL_RUN
 from cinnabar.extraction.store.reading import as_objects, query
+from cinnabar.extraction.store.records import STATUSES
 from cinnabar.wording import harmless, with_noun
 
 status_app = typer.Typer()
+# The most schemas and reasons that a folder is shown with: all of it is one screen.
+_NAMED = 8
 
 
 @status_app.callback(invoke_without_command=True)
@@ -31,7 +34,7 @@ def status(
 ) -> None:
     """Show the content of a folder, or look after it.
 
-    Without a command: records by schema, quarantine by reason, files, and whether a run is going.
+    Without a command: records by schema, quarantine by reason, the last run, and files.
 
     \b
     Examples:
@@ -49,17 +52,18 @@ def status(
     if as_json:
         print(json.dumps(asdict(content)))
         return
+    files = f"{_size(content.bytes)} in {with_noun(content.batches, 'batch', 'batches')}"
+    done = ", ".join(f"{count} {outcome}" for outcome, count in content.last_outcomes.items())
+    last = f"{'one is going' if content.writing else 'the last'}: {done}; {content.last_run}"
     rows = [
-        ("runs", content.runs, f"the last is {content.last_run}"),
         ("documents", content.documents, ""),
-        *((f"records of {name}", count, "") for name, count in content.records.items()),
+        ("records", sum(content.records.values()), _counts(content.records)),
         ("quarantine", sum(content.quarantined.values()), _counts(content.quarantined)),
         ("corrections", content.corrections, f"{content.waiting} to be committed" if content.waiting else ""),
-        ("files", content.files, f"{_size(content.bytes)} in {with_noun(content.batches, 'batch', 'batches')}"),
-        ("a run is going", "yes" if content.writing else "no", ""),
-        ("snapshot", "" if content.snapshot else "behind", "" if content.snapshot else "the next run renews it"),
+        ("runs", content.runs, last if content.runs else ""),
+        ("files", content.files, files + ("" if content.snapshot else "; the next run renews the snapshot")),
     ]
-    standard_output().print(table((content.folder, "", ""), [row for row in rows if row[1:] != ("", "")]))
+    standard_output().print(table(("", "now", ""), rows, f"What stands in {content.folder}"))
 
 
 @status_app.command()
@@ -80,9 +84,11 @@ def runs(
         " AS seconds, schema_name AS schema, model, inputs, written, quarantined, skipped"
         f" FROM runs WHERE {MODEL_RUN} ORDER BY run_id DESC LIMIT {limit or 'NULL'}"
     )
-    answer = query(out, sql)
-    yield as_objects(answer)
-    standard_output().print(table(answer.columns, answer.rows))
+    listed = as_objects(query(out, sql))
+    yield listed
+    # The id begins with the time. An id that a terminal folds cannot be copied, so the other columns are few.
+    rows = [[one["run_id"], one["schema"], one["model"], _ending(one)] for one in listed]
+    standard_output().print(table(("run_id", "schema", "model", "outcomes"), rows))
 
 
 @status_app.command()
@@ -142,8 +148,17 @@ def _last_run(out: Path) -> str:
     return str(query(out, sql).rows[0][0])
 
 
-def _counts(counts: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
+def _ending(run: dict[str, Any]) -> str:
+    if run["seconds"] is None:
+        return "not ended"
+    return f"{run['seconds']:.1f} s: " + ", ".join(f"{run[one]} {one}" for one in STATUSES if run[one])
+
+
+def _counts(counts: dict[str, int]) -> str:
+    """Returns the largest of these counts in words, and how many others there are."""
+    ranked = sorted(counts.items(), key=lambda one: -one[1])
+    more = [f"{len(ranked) - _NAMED} more"] if len(ranked) > _NAMED else []
+    return ", ".join([*(f"{name} {count}" for name, count in ranked[:_NAMED]), *more])
 
 
 def _size(count: int) -> str:

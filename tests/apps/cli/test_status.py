@@ -3,40 +3,71 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from cinnabar.apps.cli import status
 from cinnabar.apps.cli.main import run
+from cinnabar.extraction.plan.outcomes import REASONS
+from cinnabar.extraction.store.housekeeping import status as look
 
 CaptureResult = pytest.CaptureFixture[str]
 
 
 def said(capsys: CaptureResult, *arguments: str) -> tuple[int, str]:
     capsys.readouterr()
-    status = run(arguments)
-    return status, capsys.readouterr().out
+    ended = run(arguments)
+    return ended, capsys.readouterr().out
 
 
 def test_broken_files_are_named_with_status_1(done: Path, capsys: CaptureResult) -> None:
     path = sorted((done / "fields").rglob("*.parquet"))[-1]
     path.write_bytes(b"x")
     (done / "manifest" / ".part-1-batch-0000000099.json").write_text("")
-    status, text = said(capsys, "verify", "--out", str(done))
-    assert status == 1
+    ended, text = said(capsys, "verify", "--out", str(done))
+    assert ended == 1
     assert path.name in text and "set aside" in text
     assert text.endswith(": 1 problem\n")
-    status, text = said(capsys, "verify", "--out", str(done))
-    assert status == 0 and "all is well" in text
+    ended, text = said(capsys, "verify", "--out", str(done))
+    assert ended == 0 and "all is well" in text
 
 
 def test_runs_are_listed_with_their_models_the_last_one_first(done: Path, capsys: CaptureResult) -> None:
-    status, text = said(capsys, "status", "runs", "--out", str(done), "--limit", "1", "--json")
+    ended, text = said(capsys, "status", "runs", "--out", str(done), "--limit", "1", "--json")
     (last,) = json.loads(text)
     counts = {"inputs", "written", "quarantined", "skipped"}
-    assert status == 0 and {*last} == counts | {"run_id", "started", "seconds", "schema", "model"}
+    assert ended == 0 and {*last} == counts | {"run_id", "started", "seconds", "schema", "model"}
     assert last["model"] and last["inputs"] == last["written"] + last["quarantined"] + last["skipped"]
-    assert last["run_id"] in said(capsys, "status", "runs", "--out", str(done))[1]
+    shown = said(capsys, "status", "runs", "--out", str(done))[1]
+    assert last["run_id"] in shown and f"{last['seconds']:.1f} s: {last['written']} written" in shown
+
+
+def test_a_folder_of_many_schemas_and_reasons_is_one_screen(
+    done: Path, capsys: CaptureResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowded = replace(
+        look(done),
+        folder="/a/folder/far/down/" * 6,
+        records={f"a_schema_with_a_long_name_{at}": 1000 + at for at in range(40)},
+        quarantined={code: 2000 + at for at, code in enumerate(REASONS)},
+    )
+    monkeypatch.setattr(status, "look", lambda _: crowded)
+    monkeypatch.setattr(status, "standard_output", lambda: Console(width=80))
+    shown = said(capsys, "status", "--out", str(done))[1].splitlines()
+    assert len(shown) <= 24 and max(map(len, shown)) <= 80
+    assert "32 more" in "\n".join(shown) and str(sum(crowded.records.values())) in "\n".join(shown)
+
+
+def test_the_last_run_stands_beside_what_stands_now(done: Path, capsys: CaptureResult) -> None:
+    found = json.loads(said(capsys, "status", "--out", str(done), "--json")[1])
+    (last,) = json.loads(said(capsys, "status", "runs", "--out", str(done), "--limit", "1", "--json")[1])
+    assert found["last_run"] == last["run_id"]
+    assert found["last_outcomes"] == {one: last[one] for one in ("written", "quarantined", "skipped")}
+    shown = said(capsys, "status", "--out", str(done))[1]
+    assert f"the last: {last['written']} written, {last['quarantined']} quarantined" in shown and "What stands in" in shown
 
 
 @pytest.mark.parametrize(
