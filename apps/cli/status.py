@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.filesize import decimal
 
 from cinnabar.apps.cli.console import standard_output, table
 from cinnabar.apps.cli.lazy_commands import Answer, AsJson
@@ -52,7 +54,7 @@ def status(
     if as_json:
         print(json.dumps(asdict(content)))
         return
-    files = f"{_size(content.bytes)} in {with_noun(content.batches, 'batch', 'batches')}"
+    files = f"{decimal(content.bytes)} in {with_noun(content.batches, 'batch', 'batches')}"
     done = ", ".join(f"{count} {outcome}" for outcome, count in content.last_outcomes.items())
     last = f"{'one is going' if content.writing else 'the last'}: {done}; {content.last_run}"
     rows = [
@@ -156,15 +158,5 @@ def _ending(run: dict[str, Any]) -> str:
 
 def _counts(counts: dict[str, int]) -> str:
     """Returns the largest of these counts in words, and how many others there are."""
-    ranked = sorted(counts.items(), key=lambda one: -one[1])
-    more = [f"{len(ranked) - _NAMED} more"] if len(ranked) > _NAMED else []
-    return ", ".join([*(f"{name} {count}" for name, count in ranked[:_NAMED]), *more])
-
-
-def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"
+    named = [f"{name} {count}" for name, count in Counter(counts).most_common(_NAMED)]
+    return ", ".join(named + [f"{len(counts) - _NAMED} more"] * (len(counts) > _NAMED))

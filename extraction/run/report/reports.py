@@ -122,33 +122,12 @@ _STAGES = {
 }
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.1%}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.3g}" if isinstance(value, float) else f"{value:,}"
-
-
-# What is told of this run and the run before, as (label, name, form).
-_MEASURES = (
-    ("documents read", "read", _number),
-    ("in quarantine", "quarantined", _percent),
-    ("sure values", "sure", _percent),
-    ("places without a value", "empty", _percent),
-    ("seconds a document", "pace", _number),
-    ("reviewed values", "reviewed", _number),
-    ("wrong of them", "wrong", _percent),
-)
-
-
 def report_page(data: Mapping[str, Any], folders: Sequence[Path]) -> str:
     """Returns the report of a run. Relative paths of documents are looked for in these folders."""
     return _environment().get_template("report.html").render(
         data=data,
         address_of=partial(_address, folders=folders),
         stages=[(label, data["stages"][name]) for name, label in _STAGES.items() if name in data["stages"]],
-        measures=_MEASURES,
         reasons=REASONS,
         empty_flag=EMPTY,
         sure=SURE,
@@ -212,7 +191,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"number": _number, "percent": _percent}
     made.filters |= {"counted": with_noun, "policy": _policy, "line": _line}
     return made
 

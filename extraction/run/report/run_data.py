@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,9 +49,9 @@ _COUNTS = (
 )
 #: The queries of a report, each with the columns of its rows.
 _QUERIES = {
-    "skips": (
-        "SELECT coalesce(code, '') AS code, count(*) AS documents FROM outcomes"
-        " WHERE run_id = {run} AND outcome = 'skipped' GROUP BY 1 ORDER BY 2 DESC"
+    "counts": (
+        "SELECT outcome, coalesce(code, '') AS code, count(*) AS documents FROM outcomes"
+        " WHERE run_id = {run} GROUP BY ALL ORDER BY 3 DESC, 2"
     ),
     # The documents in quarantine by code, and some of them.
     "reasons": (
@@ -98,12 +99,11 @@ _QUERIES = {
         " FROM (FROM {fields} WHERE run_id = {run} AND origin = 'length' AND len(flags) > 0 AND schema_name = {schema})"
         " JOIN (SELECT path, document FROM own_records) USING (document) GROUP BY path ORDER BY path LIMIT 8"
     ),
-    "outcomes": "SELECT outcome, count(*) AS documents FROM outcomes WHERE run_id = {run} GROUP BY 1",
-    "empty": f"SELECT count(*) AS records FROM own_records WHERE list_contains(flags, '{EMPTY}')",
-    # What still stands as the run left it: people and later runs change the rest.
+    # What still stands as the run left it: people and later runs change the rest. Written records without a value.
     "stands": (
         "SELECT (SELECT count(*) FROM own_records WHERE latest) AS written,"
-        " (SELECT count(*) FROM quarantine WHERE run_id = {run}) AS quarantined"
+        " (SELECT count(*) FROM quarantine WHERE run_id = {run}) AS quarantined,"
+        f" (SELECT count(*) FROM own_records WHERE list_contains(flags, '{EMPTY}')) AS empty"
     ),
 }
 
@@ -136,7 +136,8 @@ def gather_run(
         }
     arguments = json.loads(run["arguments"] or "{}")
     options = {name: arguments[name] for name in ("effort", "steps") if arguments.get(name)}
-    outcomes = {row["outcome"]: row["documents"] for row in data["outcomes"]}
-    read = outcomes.get("written", 0) + outcomes.get("quarantined", 0)
-    told = {"outcomes": outcomes, "read": read, "options": options, "stages": stages, "stands": data["stands"][0]}
-    return run | data | told | {"empty": data["empty"][0]["records"]}
+    outcomes = Counter[str]()
+    for row in data["counts"]:
+        outcomes[row["outcome"]] += row["documents"]
+    told = {"outcomes": outcomes, "read": outcomes["written"] + outcomes["quarantined"], "stages": stages}
+    return run | data | told | {"options": options, "stands": data["stands"][0]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,11 @@ def page(text: str) -> dict[str, Any]:
     shares |= {"run_id": text, "read": 1, "reviewed": 0, "found": 1}
     field = {"field": text, "places": 1, "found": 1, "sure": 1, "before": None, "fields": 1}
     named = dict.fromkeys(("run_id", "schema_name", "model"), text)
-    lists = {"skips": [{"code": text, "documents": 1}], "reasons": [{"code": text, "documents": 1, "examples": [one]}]}
+    lists = {"counts": [{"outcome": "skipped", "code": text, "documents": 1}]}
+    lists |= {"reasons": [{"code": text, "documents": 1, "examples": [one]}]}
     lists |= {"unsure": [one], "incomplete": [one], "shares": [shares, shares], "fields": [field]}
-    numbers = {"read": 1, "seconds": 1.0, "empty": 1, "outcomes": {}, "stages": {"fill": 1.0}}
-    numbers["stands"] = {"written": 0, "quarantined": 0}
+    numbers = {"read": 1, "seconds": 1.0, "outcomes": Counter(skipped=1), "stages": {"fill": 1.0}}
+    numbers["stands"] = {"written": 0, "quarantined": 0, "empty": 1}
     return named | lists | numbers | {"options": {"effort": text}, "started": datetime(2026, 1, 2)}
 
 
