@@ -65,7 +65,7 @@ def correct(
 
     \b
     Examples:
-      cinnabar correct mails/1042.txt --out tables --set /number=R-17 --absent /due
+      cinnabar correct mails/1042.txt --out tables --set /number=R7 --absent /due
       cinnabar correct scans/monday.pdf --out tables --split 4 --kind 4:receipt
     """
     changes = _changes(values or (), absent or (), accept or (), other_kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,14 +13,26 @@ import typer
 from cinnabar.apps.cli.console import GAP, PAGE_WIDTH, short, standard_output, table
 from cinnabar.apps.cli.lazy_commands import Answer
 from cinnabar.apps.cli.notices import print_notice
-from cinnabar.extraction.review.drafting.draft import DRAFTED, SCHEMA, FieldFound, make_project
+from cinnabar.apps.cli.text import open_documents
+from cinnabar.errors import UsageError
+from cinnabar.extraction.review.drafting.draft import (
+    DRAFTED,
+    OFFER_SCHEMA,
+    SCHEMA,
+    FieldFound,
+    fields_found,
+    library_schema,
+    make_project,
+    nearest_schema,
+)
+from cinnabar.extraction.review.drafting.labels import draft_of_labels
 from cinnabar.extraction.store.reading import plain
-from cinnabar.wording import harmless
+from cinnabar.wording import harmless, with_noun
 
 #: What is said if documents have no labels in common.
 NO_LABELS = "they print no labels alike: the schema is a template, in which to write your fields"
-# The documents in which the values of a schema are shown.
-_SHOWN = 2
+# The most documents that are looked at, more of them change little, and those in which values are shown.
+_MOST_DOCUMENTS, _SHOWN = 20, 2
 
 
 def init(
@@ -41,22 +54,16 @@ def init(
     """
     schema, comment, fields = None, None, list[FieldFound]()
     if documents:
-        # Cold start: Torch takes a second.
-        from cinnabar.extraction.review.drafting.draft import (
-            choose_library_schema,
-            fields_found,
-            library_schema,
-            parsed_documents,
-        )
-        from cinnabar.extraction.review.drafting.labels import draft_of_labels
-
-        parsed, problems = parsed_documents([str(path) for path in documents])
-        for path, reason in problems:
-            print_notice(f"{path}: left out: {reason}")
-        choice = choose_library_schema([*parsed.values()])
-        print_notice(str(choice))
-        if choice.schema is not None:
-            schema = library_schema(choice.schema)
+        with ExitStack() as connections:
+            _, read = open_documents([str(path) for path in documents], connections, [], most=_MOST_DOCUMENTS)
+            parsed = {path: document for path, document in read if document.text.strip()}
+        if not parsed:
+            raise UsageError(f"{', '.join(map(str, documents))[:200]}: expected documents with text, got none")
+        nearest, mean = nearest_schema([*parsed.values()])
+        alike = f"like `{nearest}`" if mean >= OFFER_SCHEMA else f"like no schema of the library, most like `{nearest}`"
+        print_notice(f"{with_noun(len(parsed), 'document')} looked at: {alike} (mean probability {mean:.2f})")
+        if mean >= OFFER_SCHEMA:
+            schema = library_schema(nearest)
         else:
             schema, comment = draft_of_labels([*parsed.values()]), DRAFTED
             print_notice("fields drafted from their labels" if schema else NO_LABELS)
@@ -79,7 +86,7 @@ def _print_fields(fields: Sequence[FieldFound]) -> None:
     """Prints the fields of a schema with the values that were found in the first documents, in a page's width."""
     heads = ("field", "type", *(Path(path).name for path in fields[0].found))
     rows = [(one.name, one.type, *map(_value, one.found.values())) for one in fields]
-    names = sum(max(len(head), *(len(row[at]) for row in rows)) + GAP for at, head in enumerate(heads[:2]))
+    names = sum(max(map(len, column)) + GAP for column in [*zip(heads, *rows, strict=True)][:2])
     each = (PAGE_WIDTH - names) // len(fields[0].found) - GAP
     shown = [(*row[:2], *(short(value, each) for value in row[2:])) for row in rows]
     standard_output(PAGE_WIDTH).print(table([short(head, each) for head in heads], shown))

@@ -71,8 +71,8 @@ def show(
 ) -> None:
     """Show a document's record with its evidence, or why it is in quarantine.
 
-    With --steps the document is read and filled once more, and nothing is stored. Each block is a step: the whole
-    record as it would stand then, which the schema allows, with new values (+) and those opened again (!).
+    With --steps the document is read and filled once more, and nothing is stored. Each block is a step: the
+    values that it committed (+) and opened again (!). The last one is the whole record.
 
     \b
     Examples:

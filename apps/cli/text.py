@@ -18,7 +18,7 @@ from cinnabar.engine.tables.heads import words_of
 from cinnabar.engine.tables.table import tables_of
 from cinnabar.errors import DocumentError, UsageError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.parse_context import problem_message
+from cinnabar.extraction.documents.content.parse_context import DEFAULT, ParserSettings, problem_message
 from cinnabar.extraction.documents.ingest.sandbox import ParserPool
 from cinnabar.extraction.documents.inputs import Input, examine, gather, parse_locations
 from cinnabar.extraction.documents.parser_settings import parser_settings
@@ -65,21 +65,35 @@ def text(
     engine = {name: value for name, value in folder_settings().run.items() if name == "ocr_engine"}
     options = RunOptions(**run_options, **engine)
     settings = parser_settings(options)
-    locations = parse_locations(paths)
     failed: list[str] = []
     with ExitStack() as connections:
-        items = [examine(item, locations) for item in gather(locations, None, connections, settings.passwords)]
-        read = _read(items, connections.enter_context(ParserPool(1, settings=settings)), failed)
+        several, read = open_documents(paths, connections, failed, settings)
         if out is not None:
             _write_tables(out, read)
         else:
             for path, document in read:
-                _print(path, document, len(items) > 1, tables, as_json)
+                _print(path, document, several, tables, as_json)
     return int(bool(failed))
 
 
+def open_documents(
+    paths: Sequence[str],
+    connections: ExitStack,
+    failed: list[str],
+    settings: ParserSettings = DEFAULT,
+    most: int | None = None,
+) -> tuple[bool, Iterator[tuple[str, Document]]]:
+    """Returns whether several inputs are at these paths, and the first of them as documents by path.
+
+    Of one that cannot be read it tells why when its turn comes, and adds its path to `failed`.
+    """
+    locations = parse_locations(paths)
+    items = [examine(item, locations) for item in gather(locations, None, connections, settings.passwords)[:most]]
+    pool = connections.enter_context(ParserPool(1, settings=settings))
+    return len(items) > 1, _read(items, pool, failed)
+
+
 def _read(items: Sequence[Input], pool: ParserPool, failed: list[str]) -> Iterator[tuple[str, Document]]:
-    """Yields the documents with their paths; of a file that cannot be read it tells why, and it adds to `failed`."""
     readable = pool.parse_many([item.content for item in items if item.problem is None])
     for item in items:
         parsed = next(readable)[1] if item.problem is None else item.problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,11 +15,8 @@ from typing import Any
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.models.reader.loading import load_model
 from cinnabar.engine.request import Failed, Request
-from cinnabar.errors import DocumentError, UsageError
+from cinnabar.errors import UsageError
 from cinnabar.extraction.documents.content.document import Document
-from cinnabar.extraction.documents.content.parse_context import problem_message
-from cinnabar.extraction.documents.ingest.sandbox import ParserPool
-from cinnabar.extraction.documents.inputs import examine, gather, parse_locations
 from cinnabar.extraction.filling.passages import passage_of
 from cinnabar.extraction.filling.routing.router import Router
 from cinnabar.extraction.filling.routing.routing import Routing
@@ -28,7 +25,6 @@ from cinnabar.schemas import compile_schema, load_schema
 from cinnabar.schemas.columns.arrow import arrow_schema, arrow_value
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.parsing.yaml_texts import yaml_text
-from cinnabar.wording import with_noun
 
 #: The mean probability from which on a schema is offered. Four of the five kinds of data/samples have .52 to .95, the
 #: receipts .36; of eight folders of other kinds that route to a schema now and then none had more than .36.
@@ -37,32 +33,12 @@ OFFER_SCHEMA = 0.5
 _HEAD = ("$schema", "title", "description", "type")
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryChoice:
-    """The schema that the documents look most like, its mean probability, and their number."""
-
-    nearest: str
-    probability: float
-    documents: int
-
-    @property
-    def schema(self) -> str | None:
-        """The schema that is offered, None if they look like none."""
-        return self.nearest if self.probability >= OFFER_SCHEMA else None
-
-    def __str__(self) -> str:
-        named = f"`{self.nearest}`" if self.schema else f"no schema of the library, most like `{self.nearest}`"
-        verb = "looks" if self.documents == 1 else "look"
-        return f"{with_noun(self.documents, 'document')} {verb} like {named} (mean probability {self.probability:.2f})"
-
-
-def choose_library_schema(documents: Sequence[Document]) -> LibraryChoice:
-    """Returns the choice for these documents, of which there is at least one."""
+def nearest_schema(documents: Sequence[Document]) -> tuple[str, float]:
+    """Returns the schema of the library that these documents, one at least, look most like, and how likely on mean."""
     router = Router(Routing(tuple(load_schema(name) for name in LIBRARY)))
     routes = [router.route(document) for document in documents]
     means = {name: fmean(route.probabilities[name] for route in routes) for name in LIBRARY}
-    nearest = max(means, key=means.__getitem__)
-    return LibraryChoice(nearest, means[nearest], len(documents))
+    return max(means.items(), key=lambda mean: mean[1])
 
 
 def library_schema(name: str) -> dict[str, Any]:
@@ -76,34 +52,6 @@ def library_schema(name: str) -> dict[str, Any]:
 def _place(keyword: str) -> int:
     """The place of a keyword in a schema that people edit."""
     return _HEAD.index(keyword) if keyword in _HEAD else len(_HEAD) + (keyword == "$defs")
-
-
-#: The most documents that are looked at; more of them change little.
-MOST_DOCUMENTS = 20
-
-
-def parsed_documents(paths: Sequence[str]) -> tuple[dict[str, Document], list[tuple[str, str]]]:
-    """The documents at these paths by their own, and the path and reason of each that cannot be read.
-
-    Raises UsageError if none can be read.
-    """
-    locations = parse_locations(paths)
-    documents: dict[str, Document] = {}
-    problems: list[tuple[str, str]] = []
-    with ExitStack() as connections:
-        items = [examine(item, locations) for item in gather(locations, None, connections)[:MOST_DOCUMENTS]]
-        pool = connections.enter_context(ParserPool(1))
-        readable = pool.parse_many([item.content for item in items if item.problem is None])
-        for item in items:
-            outcome = next(readable)[1] if item.problem is None else item.problem
-            if isinstance(outcome, DocumentError):
-                problems.append((item.path, f"{outcome.code}: {problem_message(outcome)}"))
-            elif outcome.text.strip():
-                documents[item.path] = outcome
-    if not documents:
-        why = "".join(f"; {path}: {reason}" for path, reason in problems[:3])
-        raise UsageError(f"{', '.join(paths)[:200]}: expected documents with text, got none{why}")
-    return documents, problems
 
 
 #: The most characters of a document in which values are shown before a run, and what types are called.

@@ -156,16 +156,6 @@ def test_the_command_prints_a_block_a_step(
     assert run(["show", "a.txt", "--out", str(out), "--schema", "note"]) == 2
 
 
-def test_a_long_record_shows_the_lines_that_changed(
-    tmp_path: Path, reading: ModelSource, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = {f"n{number}": {"type": ["integer", "null"]} for number in range(80)}
-    source = load_schema({"title": "many", "type": "object", "properties": names, "required": [*names]})
-    out = stored(tmp_path, "n3=4\nn70=5", reading, OPTIONS, source)
-    assert run(["show", "a.txt", "--out", str(out), "--steps"]) == 0
-    assert "… 80 lines as before" in capsys.readouterr().out.split("Step 1")[0]
-
-
 def test_a_corrected_document_shows_the_steps_of_its_model(tmp_path: Path, reading: ModelSource) -> None:
     out = stored(tmp_path, "name=first\ntotal=7", reading)
     ((digest,),) = query(out, "select document from records").rows

@@ -9,7 +9,7 @@ import pytest
 
 from cinnabar.apps.cli.main import run
 from cinnabar.extraction.documents.ingest import parse
-from cinnabar.extraction.review.drafting.draft import choose_library_schema
+from cinnabar.extraction.review.drafting.draft import OFFER_SCHEMA, nearest_schema
 from cinnabar.schemas import load_schema
 
 INVOICE = """Invoice INV-{0}
@@ -40,10 +40,8 @@ def inbox(tmp_path: Path) -> Path:
 
 def test_the_schema_with_the_best_mean_probability_is_chosen_if_that_is_a_half() -> None:
     invoice, poem = (parse(text.encode(), "a.txt") for text in (INVOICE.format(1), POEM))
-    choice = choose_library_schema([invoice, invoice, poem])
-    assert choice.schema == "invoice"
-    assert str(choice).startswith("3 documents look like `invoice` (mean probability 0.")
-    assert choose_library_schema([invoice, poem, poem]).schema is None
+    nearest, mean = nearest_schema([invoice, invoice, poem])
+    assert nearest == "invoice" and mean >= OFFER_SCHEMA > nearest_schema([invoice, poem, poem])[1]
 
 
 def test_init_takes_the_schema_that_the_documents_look_like(
@@ -53,8 +51,8 @@ def test_init_takes_the_schema_that_the_documents_look_like(
     bills = tmp_path / "bills"
     assert run(["init", str(bills), str(inbox)]) == 0
     told = capsys.readouterr()
-    assert "broken.pdf: left out: " in told.err
-    assert f"cd {bills}\n  cinnabar extract\n" in told.out and "look like `invoice`" in told.err
+    assert "broken.pdf: truncated: " in told.err
+    assert f"cd {bills}\n  cinnabar extract\n" in told.out and "looked at: like `invoice`" in told.err
     assert f'inbox = ["{inbox}"]' in (bills / "cinnabar.toml").read_text("utf-8")
     assert not (bills / "documents").exists()
     own, library = load_schema(bills / "schema.yaml"), load_schema("invoice").schema
