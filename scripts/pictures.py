@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Draws the pictures of the documentation from the real things.
 
-These are a page beside its row, an automaton of a schema, the steps of a fill, and the review page in a browser.
+These are a page beside its row, an automaton of a schema, the steps of a fill, and in a browser the review page and a
+run's report.
 
     .venv/bin/python scripts/pictures.py [FOLDER]
 
@@ -164,8 +165,11 @@ def real_steps() -> list[dict[str, Any]]:
     ]
 
 
-def review_picture(to: Path) -> None:
-    """Takes a picture of the review page over some invoices of the samples. Needs Playwright and a Chromium."""
+def browser_pictures(to: Path) -> None:
+    """Takes pictures of the review page and of a run's report over invoices of the samples.
+
+    Needs Playwright and a Chromium.
+    """
     import shutil
     import subprocess
 
@@ -192,9 +196,16 @@ def review_picture(to: Path) -> None:
                     page.goto(address)
                 page.wait_for_selector(".field")
                 page.wait_for_load_state("networkidle")
-                page.screenshot(path=str(to))
+                page.screenshot(path=str(to / "review.png"))
+                Path("invoices/half_a_copy.pdf").write_bytes(Path("invoices/90077315.pdf").read_bytes()[:3000])
+                Path("invoices/nothing.pdf").touch()
+                cinnabar.extract("invoices", "invoice", out="tables")
+                page = browser.new_page(viewport={"width": 1100, "height": 850})
+                page.goto(max(Path("tables/reports").glob("*.html")).absolute().as_uri())
+                page.screenshot(path=str(to / "report.png"), full_page=True)
                 browser.close()
-                Image.open(to).quantize(128).save(to, optimize=True)
+                for picture in (to / "review.png", to / "report.png"):
+                    Image.open(picture).convert("RGB").quantize(32).save(picture, optimize=True)
             finally:
                 server.terminate()
 
@@ -287,7 +298,7 @@ def main(folder: Path) -> None:
         steps_picture(real_steps(), "The record after each denoising step of a fill"), "utf-8"
     )
     (folder / "row.svg").write_text(row_picture(), "utf-8")
-    review_picture(folder / "review.png")
+    browser_pictures(folder.absolute())
     print(f"pictures: {folder}")
 
 

@@ -183,18 +183,18 @@ class Bar(OutcomeTally):
 
     def shown(self) -> Group:
         """Returns what a terminal shows: the bar, and below it what is in quarantine and why."""
-        of = with_noun(self.inputs, "document") if self.inputs else "documents"
-        parts = [f"{self.done:,} of {of}", with_noun(self._fields, "field"), self._left()]
+        done = f"{self.done:,} of {with_noun(self.inputs, 'document')}"
+        parts = [done, with_noun(self._fields, "field"), self._left()] if self.inputs else ["looking for documents"]
         line = Table.grid(padding=(0, 1))
         line.add_row(ProgressBar(self.inputs or None, self.completed, width=24), ", ".join(filter(None, parts)))
         held = self._outcome_counts("quarantined")
         return Group(line, *([Text(held, overflow="ellipsis", no_wrap=True)] if held else ()))
 
     def _left(self) -> str:
-        """Returns the time that the rest takes, "" if nobody knows."""
-        if self._each is None or self.completed >= self.inputs:
+        """Returns the time that the rest takes, "" if nobody knows, or it takes longer than was to be expected."""
+        left = (self._each or 0.0) * (self.inputs - self.completed) - (time.monotonic() - self._moved)
+        if left <= 0:
             return ""
-        left = max(self._each * (self.inputs - self.completed) - (time.monotonic() - self._moved), 0.0)
         unit, size = next(((unit, size) for unit, size in (("h", 3600), ("min", 60)) if left >= 2 * size), ("s", 1))
         return f"{left / size:.0f} {unit} left"
 

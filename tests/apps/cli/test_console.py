@@ -111,7 +111,7 @@ def test_a_bar_tells_documents_the_time_left_and_quarantine_by_reason_in_80_colu
     now = [50.0]
     monkeypatch.setattr("cinnabar.apps.cli.console.time.monotonic", lambda: now[0])
     bar = Bar()
-    assert len(lines_of(bar)) == 1
+    assert [line.endswith(" looking for documents") for line in lines_of(bar)] == [True]
     bar.on_inputs(1_006)
     bar.advance(OUTCOMES)  # two of an earlier run, which take no time, and one that is read
     now[0] += 10
@@ -120,6 +120,8 @@ def test_a_bar_tells_documents_the_time_left_and_quarantine_by_reason_in_80_colu
     first, second = lines_of(bar)
     # 100 documents took 10 s, 903 are left, and 2 s have gone since.
     assert first.endswith(" 3 of 1,006 documents, 0 fields, 88 s left") and second == "1 quarantined (too_long 1)"
+    now[0] += 100
+    assert lines_of(bar)[0].endswith(" 0 fields")
     bar.on_time(TimeEstimate(60.0, 1_006))
     assert lines_of(bar)[0].endswith(", 15 h left")
     codes = [*UNREADABLE] * 40
