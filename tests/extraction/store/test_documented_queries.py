@@ -12,7 +12,7 @@ import pytest
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.extraction.store.store import Store
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "storage.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "tables.md"
 FENCES = re.findall(r"^```sql run\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 QUERIES = [query.strip() for fence in FENCES for query in fence.split(";") if query.strip()]
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory, workload):
 
 
 def test_the_page_has_queries_to_test():
-    assert len(QUERIES) >= 8
+    assert len(QUERIES) >= 3
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.splitlines()[0][3:50])
