@@ -142,7 +142,7 @@ def real_steps() -> list[dict[str, Any]]:
     import re
 
     import cinnabar
-    from cinnabar.extraction.review.steps import steps_of
+    from cinnabar.extraction.review.steps import WatchedStep, watch
 
     text = (ROOT / "docs" / "index.md").read_text("utf-8")
     files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
@@ -151,7 +151,8 @@ def real_steps() -> list[dict[str, Any]]:
         mail.write_text(files["mails/1042.txt"], "utf-8")
         schema.write_text(files["delivery.json"], "utf-8")
         table = cinnabar.extract(mail, schema, out=out, effort="high")
-        steps = steps_of(out, next(iter(table)).document)
+        steps: list[WatchedStep] = []
+        watch(out, next(iter(table)).document, None, steps.append)
     return [
         {
             "name": "record" if step.final else f"step {step.step}" if step.step else "start",

@@ -170,7 +170,6 @@ def unpack_model(model: CarriedModel, place: Path) -> str:
 
 _HUB = re.compile(r"(?:(?:https?://)?(?:www\.)?(?:huggingface|hf)\.co/)?(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)/?")
 _OLLAMA = re.compile(r"(?:[a-z0-9][\w.-]*/)?[a-z0-9][\w.-]*:[\w.-]+", re.IGNORECASE)
-_SERVED = re.compile(r"(?:gpt|chatgpt|o[1-9]|claude|gemini|mistral|command)-[\w.-]+", re.IGNORECASE)
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".onnx", ".h5", ".npz")
 
 
@@ -220,6 +219,4 @@ def _of_elsewhere(name: str) -> str | None:
             f"this is a name of Ollama; a server with OpenAI's interface, such as Ollama's, is asked with --model"
             f" openai:{name} and OPENAI_BASE_URL=http://localhost:11434/v1 (and any text in OPENAI_API_KEY)"
         )
-    if _SERVED.fullmatch(name):
-        return f"this is a model behind a server: --model openai:{name}, with OPENAI_BASE_URL if it is not OpenAI's"
     return None

@@ -101,20 +101,6 @@ def options_of(arguments: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**known | {"limit": None})
 
 
-def steps_of(
-    out: Path, document: str, schema_name: str | None = None, *, model: str | None = None, device: str = "auto"
-) -> list[WatchedStep]:
-    """Returns the denoising steps of a stored document, which is filled again by its own schema, model and options.
-
-    `document` is named as for `cinnabar show`; without a `schema_name` the latest schema counts. `model` names another
-    model than that of the run. Raises UsageError if there is no such document, its file is gone or holds other bytes,
-    it cannot be parsed, or its model is not on this machine.
-    """
-    steps: list[WatchedStep] = []
-    watch(out, document, schema_name, steps.append, model=model, device=device)
-    return steps
-
-
 def watch(
     out: Path,
     document: str,
@@ -124,7 +110,12 @@ def watch(
     model: str | None = None,
     device: str = "auto",
 ) -> Outcome:
-    """Tells each step as soon as it is taken, and returns the outcome that a run would store. Raises as `steps_of`."""
+    """Fills a stored document as its run did, tells each step, and returns the outcome that a run would store.
+
+    `document` is named as for `cinnabar show`; without a `schema_name` the latest schema counts. `model` names another
+    model than that of the run. Raises UsageError if there is no such document, its file is gone or holds other bytes,
+    it cannot be parsed, or its model is not on this machine.
+    """
     stored = _find_stored(out, document, schema_name)
     source = _model_of(stored, model, device)
     options = options_of(stored.arguments)

@@ -41,7 +41,6 @@ NAMED = [
     ("https://huggingface.co/Qwen/Qwen3-0.6B", "`cinnabar model fetch Qwen/Qwen3-0.6B` gets it"),
     ("hf.co/Qwen/Qwen3-0.6B", "`cinnabar model fetch Qwen/Qwen3-0.6B` gets it"),
     ("llama3:8b", "this is a name of Ollama; a server with OpenAI's interface, such as"),
-    ("gpt-4o-mini", "--model openai:gpt-4o-mini"),
 ]
 
 
