@@ -14,19 +14,12 @@ from cinnabar.apps.cli.main import app
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
 SETTINGS = ROOT / "extraction" / "review" / "drafting" / "template" / "cinnabar.toml"
-SET_ONCE = """\
-`cinnabar.toml` of the working folder says what a command does not. `cinnabar init` writes one, with these settings:"""
-UNDERSTOOD = {("--out", "The folder of the results.")}
-BEGINNING = """\
-# Commands
-
-```sh
-cinnabar extract --help
-```
-
-{about}
+BEGINNING = """
 This page is made from the help of the commands, which tells more. Each has `--json` for programs, those that do more
 than show have `--quiet`, and `--out DIR` is the folder of the results.
+"""
+SET_ONCE = """
+`cinnabar.toml` of the working folder says what a command does not. `cinnabar init` writes one, with these settings:
 """
 
 
@@ -45,20 +38,15 @@ def block(text: str, heading: str) -> list[str]:
 
 def parameters(command: Any, known: set[tuple[str, str]]) -> Iterator[str]:
     """Yields a line for each argument and option, and one with the names of those that `known` has from before."""
-    context = command.make_context("", [], resilient_parsing=True)
-    before = []
+    context, before = command.make_context("", [], resilient_parsing=True), []
     for one in command.params:
-        written = one.get_help_record(context)
-        name = one.opts[0] if one.opts[0].startswith("-") else one.metavar
-        if written is None or (name, one.help) in UNDERSTOOD or name in ("--json", "--quiet"):
-            continue
+        name, written = one.opts[0] if one.opts[0][0] == "-" else one.metavar, one.get_help_record(context)
         if (name, one.help) in known:
             before.append(name)
-            continue
-        known.add((name, one.help))
-        told = re.sub(r" <(?:str|path|list\[\w+\])>", "", "  ".join(written))
-        told = re.sub(r"  \[default: ([^( ]+)\]$", r" (\1)", told)
-        yield "    " + re.sub(r"  \[[^\]]+\]$", "", told)
+        elif written and name not in ("--json", "--quiet") and one.help != "The folder of the results.":
+            known.add((name, one.help))
+            told = re.sub(r" <(?:str|path|list\[\w+\])>", "", "  ".join(written))
+            yield "    " + re.sub(r"  \[[^\]]+\]$", "", re.sub(r"  \[default: ([^( ]+)\]$", r" (\1)", told))
     if before:
         yield f"    above: {', '.join(before)}"
 
@@ -66,18 +54,17 @@ def parameters(command: Any, known: set[tuple[str, str]]) -> Iterator[str]:
 def page() -> str:
     """Returns docs/cli.md."""
     (_, start), *found = commands(typer.main.get_command(app))
-    parts = [BEGINNING.format(about=start.help.partition("\n")[0])]
+    parts = ["# Commands\n\n```sh\ncinnabar extract --help\n```\n", start.help.partition("\n")[0] + BEGINNING]
     known: set[tuple[str, str]] = set()
     for name, command in found:
-        if "--json" not in {one.opts[0] for one in command.params}:  # A group that does nothing by itself.
-            continue
-        parts += [f"## {name}\n", " ".join(command.help.partition("\n\n")[0].split()) + "\n"]
-        parts += ["```sh", *block(command.help, "Examples"), "```\n", *parameters(command, known), ""]
-    settings = ", ".join(re.findall(r"^(?:# )?(\w+) =", SETTINGS.read_text("utf-8"), re.MULTILINE))
-    parts += [f"## What is set once\n\n{SET_ONCE}\n\n    {settings}\n"]
+        if "--json" in {one.opts[0] for one in command.params}:  # Else it is a group that does nothing by itself.
+            parts += [f"## {name}\n", " ".join(command.help.partition("\n\n")[0].split()) + "\n", "```sh"]
+            parts += [*block(command.help, "Examples"), "```\n", *parameters(command, known), ""]
+    settings = re.findall(r"^(?:# )?(\w+) =", SETTINGS.read_text("utf-8"), re.MULTILINE)
+    parts += [f"## What is set once\n{SET_ONCE}\n    {', '.join(settings)}\n"]
     for heading in ("Exit status", "Environment"):
         parts += [f"## {heading}\n", *(f"    {line}" for line in block(start.help, heading)), ""]
-    return "\n".join(parts).strip() + "\n"
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n"
 
 
 if __name__ == "__main__":
