@@ -11,9 +11,8 @@ import typer
 
 from cinnabar.apps.cli.main import app
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "cli.md"
-SETTINGS = ROOT / "extraction" / "review" / "drafting" / "template" / "cinnabar.toml"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
+SETTINGS = PAGE.parents[1] / "extraction" / "review" / "drafting" / "template" / "cinnabar.toml"
 BEGINNING = """
 This page is made from the help of the commands, which tells more. Each has `--json` for programs, those that do more
 than show have `--quiet`, and `--out DIR` is the folder of the results.
