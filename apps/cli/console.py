@@ -28,7 +28,6 @@ from cinnabar.extraction.store.records import STATUSES
 from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
-    from cinnabar.extraction.filling.time_estimate import TimeEstimate
     from cinnabar.extraction.store.records import Outcome
 
 #: Seconds between two lines of progress without a terminal.
@@ -156,11 +155,11 @@ class Bar(OutcomeTally):
         console = Console(stderr=True)
         self._out, self._terminal = out, console.is_terminal
         self._fields, self._skipped, self.completed = 0, 0, 0.0
-        # The seconds of a document, the moment of the first news, before which models are loaded, with the documents
-        # that were read then, and that of the last news.
+        # The seconds of a document; the moment of the first news, before which models are loaded, with the documents
+        # that were read then; the moment of the last news.
         self._each: float | None = None
         self._news: tuple[float, float] | None = None
-        self._begun = self._moved = time.monotonic()
+        self._moved = time.monotonic()
         self._ended, self._lock = threading.Event(), threading.Lock()
         # Lines come from a thread of their own, so that they go on while the model reads a long document.
         self._lines = threading.Thread(target=self._print_lines, name="progress", daemon=True)
@@ -183,20 +182,19 @@ class Bar(OutcomeTally):
 
     def shown(self) -> Group:
         """Returns what a terminal shows: the bar, and below it what is in quarantine and why."""
-        done = f"{self.done:,} of {with_noun(self.inputs, 'document')}"
-        parts = [done, with_noun(self._fields, "field"), self._left()] if self.inputs else ["looking for documents"]
         line = Table.grid(padding=(0, 1))
-        line.add_row(ProgressBar(self.inputs or None, self.completed, width=24), ", ".join(filter(None, parts)))
+        line.add_row(ProgressBar(self.inputs or None, self.completed, width=24), self._so_far())
         held = self._outcome_counts("quarantined")
         return Group(line, *([Text(held, overflow="ellipsis", no_wrap=True)] if held else ()))
 
-    def _left(self) -> str:
-        """Returns the time that the rest takes, "" if nobody knows, or it takes longer than was to be expected."""
+    def _so_far(self) -> str:
+        """Returns the documents and fields so far, and the time left unless nobody knows it, or it is over."""
+        if not self.inputs:
+            return "looking for documents"
+        so_far = f"{self.done:,} of {with_noun(self.inputs, 'document')}, {with_noun(self._fields, 'field')}"
         left = (self._each or 0.0) * (self.inputs - self.completed) - (time.monotonic() - self._moved)
-        if left <= 0:
-            return ""
         unit, size = next(((unit, size) for unit, size in (("h", 3600), ("min", 60)) if left >= 2 * size), ("s", 1))
-        return f"{left / size:.0f} {unit} left"
+        return f"{so_far}, {left / size:.0f} {unit} left" if left > 0 else so_far
 
     def _print_lines(self) -> None:
         while not self._ended.wait(LINE_SECONDS):
@@ -204,10 +202,7 @@ class Bar(OutcomeTally):
                 print_notice(self._totals())
 
     def _totals(self) -> str:
-        """Returns the totals so far: documents, rate, outcomes, and the reasons of those in quarantine."""
-        rate = speed(self.done, time.monotonic() - self._begun)
-        so_far = ", ".join(filter(None, (f"{self.done} of {self.inputs} documents", rate)))
-        return ": ".join(filter(None, (so_far, self._outcome_counts(*STATUSES))))
+        return ": ".join(filter(None, (self._so_far(), self._outcome_counts(*STATUSES))))
 
     def _outcome_counts(self, *outcomes: str) -> str:
         """Returns the counts of these outcomes in words, and the reasons of documents in quarantine."""
@@ -223,11 +218,6 @@ class Bar(OutcomeTally):
     def note(self, text: str) -> None:
         """Prints a notice or an estimate to standard error, with or without a terminal."""
         print_notice(text)
-
-    def on_time(self, estimate: TimeEstimate) -> None:
-        """Takes in what a document takes, and prints it if the run is long."""
-        self._each = estimate.seconds
-        super().on_time(estimate)
 
     def advance(self, outcomes: Sequence[Outcome]) -> None:
         """Counts finished documents by their outcomes."""

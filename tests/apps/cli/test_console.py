@@ -15,7 +15,6 @@ from rich.console import Console
 from cinnabar.apps.cli import console
 from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, fitted, short, speed, table, tables_within
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.time_estimate import TimeEstimate
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.store.records import Outcome
 from cinnabar.wording import with_noun
@@ -122,8 +121,9 @@ def test_a_bar_tells_documents_the_time_left_and_quarantine_by_reason_in_80_colu
     assert first.endswith(" 3 of 1,006 documents, 0 fields, 88 s left") and second == "1 quarantined (too_long 1)"
     now[0] += 100
     assert lines_of(bar)[0].endswith(" 0 fields")
-    bar.on_time(TimeEstimate(60.0, 1_006))
-    assert lines_of(bar)[0].endswith(", 15 h left")
+    now[0] += 6_000
+    bar.within(160.0)
+    assert lines_of(bar)[0].endswith(", 9 h left")
     codes = [*UNREADABLE] * 40
     bar.advance([Outcome(f"{at}", "quarantined", code) for at, code in enumerate(codes)])
     assert [len(line) <= 80 for line in lines_of(bar)] == [True, True] and lines_of(bar)[1].endswith("…")
