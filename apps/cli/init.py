@@ -16,7 +16,6 @@ from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.text import open_documents
 from cinnabar.errors import UsageError
 from cinnabar.extraction.review.drafting.draft import (
-    DRAFTED,
     OFFER_SCHEMA,
     SCHEMA,
     FieldFound,
@@ -52,7 +51,7 @@ def init(
     Examples:
       cinnabar init parcels mails
     """
-    schema, comment, fields = None, None, list[FieldFound]()
+    schema, fields = None, list[FieldFound]()
     if documents:
         with ExitStack() as connections:
             _, read = open_documents([str(path) for path in documents], connections, [], most=_MOST_DOCUMENTS)
@@ -65,9 +64,9 @@ def init(
         if mean >= OFFER_SCHEMA:
             schema = library_schema(nearest)
         else:
-            schema, comment = draft_of_labels([*parsed.values()]), DRAFTED
+            schema = draft_of_labels([*parsed.values()])
             print_notice("fields drafted from their labels" if schema else NO_LABELS)
-    done = make_project(folder, documents, schema, comment)
+    done = make_project(folder, documents, schema)
     if schema is not None and str(folder / SCHEMA) in done.written:
         fields = fields_found(schema, dict([*parsed.items()][:_SHOWN]))
     yield asdict(done) | {"fields": [plain(asdict(one)) for one in fields]}

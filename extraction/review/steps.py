@@ -95,12 +95,6 @@ class _Stored:
     arguments: Mapping[str, Any]
 
 
-def options_of(arguments: Mapping[str, Any]) -> RunOptions:
-    """Returns the options of a run with these stored arguments, for one of its documents."""
-    known = {name: arguments[name] for name in RunOptions.model_fields if name in arguments}
-    return RunOptions(**known | {"limit": None})
-
-
 def watch(
     out: Path,
     document: str,
@@ -118,10 +112,13 @@ def watch(
     """
     stored = _find_stored(out, document, schema_name)
     source = _model_of(stored, model, device)
-    options = options_of(stored.arguments)
+    known = {name: stored.arguments[name] for name in RunOptions.model_fields if name in stored.arguments}
+    options = RunOptions(**known | {"limit": None})
     settings = parser_settings(options)
     with DocumentLookup(out) as lookup:
-        content = lookup.find([_plain(path) for path in stored.paths], stored.digest, stored.size)
+        # A backfill names an older content by path and digest if the path was read again since.
+        paths = [path.removesuffix(f"@{stored.digest[:16]}") for path in stored.paths]
+        content = lookup.find(paths, stored.digest, stored.size)
         if content is None:
             raise UsageError(f"{stored.paths[0]}: the file is gone, or holds other bytes than those that were read")
         # `Input` carries the name of the file in the run.
@@ -161,28 +158,24 @@ def _find_stored(out: Path, document: str, schema_name: str | None) -> _Stored:
     if not digest:
         raise UsageError(f"{own[0].path}: no step to show, the file could not be opened ({own[0].code})")
     with connect(out, views=("outcomes", "runs", "documents")) as connection:
-        runs = connection.execute(
-            "SELECT o.path, o.schema_fingerprint, r.arguments FROM outcomes AS o JOIN runs AS r USING (run_id)"
-            " WHERE o.document = ? AND o.schema_name = ? AND outcome <> 'skipped' ORDER BY run_id DESC",
-            [digest, name],
-        ).fetchall()
-        paths = connection.execute(
-            "SELECT path FROM outcomes WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC", [digest]
-        ).fetchall()
-        sizes = connection.execute("SELECT size FROM documents WHERE document = ?", [digest]).fetchall()
-    for path, fingerprint, text in runs:
-        arguments = json.loads(text or "{}")
         # A person's release or correction is a run without a model.
-        if "model" in arguments and "effort" in arguments:
-            others = (other for (other,) in paths if other != path)
-            size = sizes[0][0] if sizes else None
-            return _Stored(digest, (path, *others), size, source_of(out, name, fingerprint), arguments)
-    raise UsageError(f"{own[0].path}: no step to show, no model has filled it")
-
-
-def _plain(path: str) -> str:
-    # A backfill names an older content by path and digest if the path was read again since.
-    return path.rpartition("@")[0] if len(path.rpartition("@")[2]) == 16 and "@" in path else path
+        run = connection.execute(
+            "SELECT path, outcomes.schema_fingerprint, arguments FROM outcomes JOIN runs USING (run_id)"
+            " WHERE document = ? AND outcomes.schema_name = ? AND outcome <> 'skipped'"
+            " AND arguments ->> 'effort' IS NOT NULL ORDER BY run_id DESC LIMIT 1",
+            [digest, name],
+        ).fetchone()
+        paths = connection.execute(
+            "SELECT path, any_value(size) FROM outcomes LEFT JOIN (SELECT document, size FROM documents)"
+            " USING (document) WHERE document = ? GROUP BY path ORDER BY max(run_id) DESC",
+            [digest],
+        ).fetchall()
+    if run is None:
+        raise UsageError(f"{own[0].path}: no step to show, no model has filled it")
+    path, fingerprint, arguments = run
+    others = (other for other, _ in paths if other != path)
+    source = source_of(out, name, fingerprint)
+    return _Stored(digest, (path, *others), paths[0][1], source, json.loads(arguments))
 
 
 def _model_of(stored: _Stored, named: str | None, device: str) -> ModelSource | LanguageSource:

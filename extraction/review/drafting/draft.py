@@ -110,19 +110,16 @@ class Project:
     next: tuple[str, ...]
 
 
-def make_project(
-    folder: Path, documents: list[Path] | None = None, schema: dict[str, Any] | None = None, comment: str | None = None
-) -> Project:
+def make_project(folder: Path, documents: list[Path] | None = None, schema: dict[str, Any] | None = None) -> Project:
     """Makes a project in this folder; a file that exists is kept.
 
-    With `documents` there is no sample document, and the files name these; `schema` takes the template's place, with
-    this comment at its head, or that of one of the library.
+    With `documents` there is no sample document, and the files name these; `schema` takes the template's place.
     """
     own = [path.absolute() for path in documents or ()]
     paths = own or [(folder / "documents").absolute()]
     texts = _texts(folder.absolute(), own, paths, SAMPLE_VIEW if schema is None else str(schema["title"]))
     if schema is not None:
-        texts[SCHEMA] = schema_document(schema, (comment or OFFERED).format(name=schema["title"]))
+        texts[SCHEMA] = schema_document(schema)
     written: list[str] = []
     kept: list[str] = []
     for name, text in texts.items():
@@ -164,18 +161,16 @@ def _write(path: Path, text: str) -> bool:
     return False
 
 
-#: The comment at the head of a schema of the library.
-OFFERED = """The schema `{name}` of the library: leave out fields that you do not want, and add your own.
-The reader sees names, titles, descriptions and choices only: say in each description what the field is.
-Documents may lack a value: `'null'` among the types allows that."""
-
-#: The comment at the head of a schema whose fields are named by labels.
-DRAFTED = """A draft of the schema `{name}`, whose fields are the labels that your documents print: check each of them,
-leave out what you do not want, and add what is missing. Say in each description what the field is.
+#: The comment at the head of a schema for somebody's documents.
+COMMENT = """{origin}.
+Check each field, leave out what you do not want, and add your own. The reader sees names, titles, descriptions and
+choices only: say in each description what the field is.
 Documents may lack a value: `'null'` among the types allows that."""
 
 
-def schema_document(schema: dict[str, Any], comment: str) -> str:
-    """Returns a schema as the text of a YAML file."""
-    head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+def schema_document(schema: dict[str, Any]) -> str:
+    """Returns a schema of the library, or a draft, as the text of a YAML file."""
+    draft = "A draft, whose fields are the labels that your documents print"
+    origin = f"The schema `{schema['title']}` of the library" if schema["title"] in LIBRARY else draft
+    head = "".join(f"# {line}\n" for line in COMMENT.format(origin=origin).splitlines())
     return head + yaml_text(schema)
