@@ -55,16 +55,10 @@ def test_a_second_run_replaces_the_first_and_other_files_are_not_touched(place: 
     there = sorted(path.name for path in (place / "out").iterdir())
     assert there == ["south-1.parquet", "tables.parquet"]
     (place / "docs" / "notes.md").write_text("mine")
-    assert run(["text", "docs/south.txt", "--tables", "--out", "docs"]) == 2
+    with pytest.raises(UsageError, match=r"found mail\.txt"):
+        write_tables(place / "docs", [])
     assert (place / "docs" / "notes.md").read_text() == "mine"
     assert run(["text", "docs/south.txt", "--out", "out"]) == 2
-
-
-def test_a_file_that_cannot_be_read_stops_no_other(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (place / "docs" / "a.pdf").write_bytes(b"%PDF-1.7 nothing")
-    assert run(["text", "docs", "--tables", "--out", "out"]) == 1
-    told = capsys.readouterr()
-    assert "docs/a.pdf: " in told.err and "2 tables in out" in told.out
 
 
 def one(cells: list[str], locale: Locale | None = None) -> list[object]:
@@ -97,12 +91,6 @@ def test_what_the_document_tells_of_its_numbers_decides() -> None:
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=6))
 def test_any_cells_make_a_column(cells: list[str]) -> None:
     assert len(one(cells)) == len(cells)
-
-
-def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"found mine\.txt"):
-        write_tables(tmp_path, [])
 
 
 def test_an_interrupted_run_leaves_a_list_of_no_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
