@@ -19,7 +19,7 @@ from cinnabar.extraction.plan.run_options import RunPlan
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.batched_run import BatchedRun
 from cinnabar.extraction.run.cluster.connection import Cluster, join_cluster
-from cinnabar.extraction.run.report.reports import embedded
+from cinnabar.extraction.run.report.reports import embedded, report_path
 from cinnabar.extraction.run.stored_run import Summary
 from cinnabar.extraction.store.files import is_locked
 from cinnabar.flows.parameters import broken_limits
@@ -138,9 +138,9 @@ def show_end(summary: Summary, logged: LoggedRun, plan: RunPlan) -> None:
     for reason in logged.reasons():
         if reason.outcome == "quarantined":
             log.warning("quarantine: %s %d: %s", reason.code, reason.documents, harmless("; ".join(reason.first)))
-    if summary.report is not None:
-        # Prefect's page follows no links to files, so the path can be copied from its text.
-        body = embedded(Path(summary.report).read_text("utf-8"))
-        create_markdown_artifact(body, key=_REPORT, description=summary.report)
+    # Of several schemas each has a report. Prefect's page follows no links to files, so the path is told as text.
+    for part in (summary.routed or [{"run_id": summary.run_id}]) if summary.report is not None else ():
+        path = report_path(Path(plan.out or ""), part["run_id"])
+        create_markdown_artifact(embedded(path.read_text("utf-8")), key=_REPORT, description=str(path))
     if broken := broken_limits(summary, logged.reasons(), plan):
         raise RunError(broken)

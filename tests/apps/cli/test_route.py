@@ -59,7 +59,9 @@ def test_the_report_counts_each_schema_and_the_documents_of_another_kind(
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_the_flow_routes_among_a_list_of_schemas(inbox: Path, tiny_model: Path) -> None:
+def test_the_flow_routes_among_a_list_of_schemas_and_shows_the_report_of_each(inbox: Path, tiny_model: Path) -> None:
+    from prefect.client.orchestration import get_client
+
     from cinnabar.flows.extract import extract_folder
 
     schemas = [str(inbox / "invoice.json"), str(inbox / "recipe.json")]
@@ -67,6 +69,10 @@ def test_the_flow_routes_among_a_list_of_schemas(inbox: Path, tiny_model: Path) 
     how: dict[str, Any] = {"on_missing": "guess", "on_empty": "write", "workers": 1}
     found = extract_folder([str(inbox / "inbox")], schemas, out, str(tiny_model), "cpu", **how)
     assert (found["written"], found["skips"]) == (2, {"other_kind": 1})
+    with get_client(sync_client=True) as client:
+        shown = {one.description: str(one.data) for one in client.read_artifacts()}
+    of_each = [shown[f"{out}/reports/{part['run_id']}.html"] for part in found["routed"]]
+    assert [name in text for name, text in zip(("invoice: ", "recipe: "), of_each, strict=True)] == [True, True]
 
 
 @pytest.mark.slow
