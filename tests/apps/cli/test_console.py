@@ -98,9 +98,10 @@ def test_answered_documents_move_the_bar_and_count_once_they_are_committed() -> 
     assert moves == [1.5, 1.5, 2.25, 2.5, 5.0] and bar.done == 5
 
 
-def lines_of(bar: Bar, width: int = 80) -> list[str]:
+def printed(*shown: Any, width: int = 80) -> list[str]:
     written = io.StringIO()
-    Console(width=width, file=written, highlight=False).print(bar.shown())
+    for one in shown:
+        Console(width=width, file=written, highlight=False).print(one)
     return [line.rstrip() for line in written.getvalue().splitlines()]
 
 
@@ -110,25 +111,25 @@ def test_a_bar_tells_documents_the_time_left_and_quarantine_by_reason_in_80_colu
     now = [50.0]
     monkeypatch.setattr("cinnabar.apps.cli.console.time.monotonic", lambda: now[0])
     bar = Bar()
-    assert [line.endswith(" looking for documents") for line in lines_of(bar)] == [True]
+    assert [line.endswith(" looking for documents") for line in printed(bar.shown())] == [True]
     bar.on_inputs(1_006)
     bar.advance(OUTCOMES)  # two of an earlier run, which take no time, and one that is read
     now[0] += 10
     bar.within(100.0)
     now[0] += 2
-    first, second = lines_of(bar)
+    first, second = printed(bar.shown())
     # 100 documents took 10 s, 903 are left, and 2 s have gone since.
     assert first.endswith(" 3 of 1,006 documents, 0 fields, 88 s left") and second == "1 quarantined (too_long 1)"
     now[0] += 100
-    assert lines_of(bar)[0].endswith(" 0 fields")
+    assert printed(bar.shown())[0].endswith(" 0 fields")
     now[0] += 6_000
     bar.within(160.0)
-    assert lines_of(bar)[0].endswith(", 9 h left")
+    assert printed(bar.shown())[0].endswith(", 9 h left")
     codes = [*UNREADABLE] * 40
     bar.advance([Outcome(f"{at}", "quarantined", code) for at, code in enumerate(codes)])
-    assert [len(line) <= 80 for line in lines_of(bar)] == [True, True] and lines_of(bar)[1].endswith("…")
+    assert [len(line) <= 80 for line in printed(bar.shown())] == [True, True] and printed(bar.shown())[1].endswith("…")
     bar.step(1_006 - bar.done)
-    assert "left" not in lines_of(bar)[0]
+    assert "left" not in printed(bar.shown())[0]
 
 
 @pytest.mark.parametrize(
@@ -155,18 +156,9 @@ def test_a_count_agrees_with_its_noun() -> None:
 
 def test_a_narrow_terminal_folds_texts_and_no_numbers() -> None:
     rows = [("/a_field_with_a_long_name", "a value of many words that needs its room", 0.8854, "copied")]
-    written = io.StringIO()
-    Console(width=44, file=written, highlight=False).print(table(("field", "value", "confidence", "origin"), rows))
-    shown = written.getvalue()
-    assert "confidence" in shown and "0.8854" in shown and "copied" in shown
-    assert max(map(len, shown.splitlines())) <= 44
-
-
-def printed(*shown: Any, width: int = 80) -> list[str]:
-    written = io.StringIO()
-    for one in shown:
-        Console(width=width, file=written, highlight=False).print(one)
-    return [line.rstrip() for line in written.getvalue().splitlines()]
+    lines = printed(table(("field", "value", "confidence", "origin"), rows), width=44)
+    assert "confidence" in lines[1] and "0.8854" in lines[3] and "copied" in lines[3]
+    assert max(map(len, lines)) <= 44
 
 
 def test_a_preview_has_as_many_columns_as_fit_the_page_and_cuts_no_head_and_no_number() -> None:
