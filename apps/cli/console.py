@@ -94,16 +94,6 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str) ->
     return table(columns[:shown], [line[:shown] for line in lines], title)
 
 
-def speed(documents: float, seconds: float | None) -> str:
-    """Returns documents per second, or per minute or hour if they are few; "" if there is no speed to tell."""
-    if not documents or not seconds:
-        return ""
-    for factor, unit in ((1, "s"), (60, "min"), (3600, "h")):
-        if documents * factor / seconds >= 1:
-            return f"{documents * factor / seconds:.1f} documents/{unit}"
-    return f"{documents * 3600 / seconds:.2f} documents/h"
-
-
 def cell(value: Any) -> str:
     """Returns a value as the text of a table's cell, on one line; a number has all its digits."""
     if value is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cinnabar.apps.cli.console import Bar, fitted, speed, standard_output, table
+from cinnabar.apps.cli.console import Bar, fitted, standard_output, table
 from cinnabar.apps.cli.lazy_commands import AsJson
 from cinnabar.apps.cli.notices import print_notice
 from cinnabar.apps.cli.options import (
@@ -150,14 +150,13 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     console = standard_output()
     reasons = ", ".join(f"{code} {count}" for code, count in summary.reasons.items())
     read = summary.written + summary.quarantined
-    rate = speed(read, max(summary.seconds, 1e-3))
-    speed_and_steps = f"{rate}, {with_noun(summary.steps, 'denoising step')}" if read else ""
+    pace = f"{summary.seconds / (read or 1):,.3f} a document, {with_noun(summary.steps, 'denoising step')}"
     rows: list[tuple[str, object, str]] = [
         ("inputs", summary.inputs, ""),
         ("written", summary.written, ""),
         ("quarantined", summary.quarantined, reasons),
         ("skipped", summary.skipped, "; ".join(_skip_reasons(summary))),
-        ("seconds", summary.seconds, speed_and_steps),
+        ("seconds", summary.seconds, pace if read else ""),
     ]
     if summary.routing_ms is not None:
         rows.append(("routing", f"{summary.routing_ms:g} ms", "to choose the schema of a document"))

@@ -18,7 +18,7 @@ _NAMED, _LONGEST = 5, 200
 
 
 class ProgressListener:
-    """Is told what a run does. Override only the methods that you need."""
+    """Is told what a run does, and shows and keeps nothing. Override only the methods that you need."""
 
     def on_estimate(self, estimate: CostEstimate) -> None:
         """Notes the estimated cost before a run asks a model behind a server."""
@@ -41,10 +41,6 @@ class ProgressListener:
         """Receives how much of a batch a language model has answered here before any of it is committed."""
 
 
-class NoProgress(ProgressListener):
-    """A `ProgressListener` that shows and keeps nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
     """The number of documents with this outcome and code; `first` holds some of them with their details."""
@@ -55,7 +51,7 @@ class ReasonCount:
     first: tuple[str, ...]
 
 
-class OutcomeTally(NoProgress):
+class OutcomeTally(ProgressListener):
     """Counts the documents by outcome and reason."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.cost_estimate import estimate_cost
 from cinnabar.extraction.filling.model_sources import RemoteSource, Source
 from cinnabar.extraction.filling.packets.boundaries import SEVERAL
-from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.plan.run_options import DEFAULT_OPTIONS, RunOptions
 from cinnabar.extraction.run.batch.assignment import Assignment
@@ -74,7 +74,7 @@ def begin_extraction(
     Raises UsageError before any work begins if the arguments do not go together, or another process is writing.
     """
     assignment.check_parts()
-    progress = progress or NoProgress()
+    progress = progress or ProgressListener()
     parsers = parser_settings(assignment.options)
     with ExitStack() as stack:
         items = gather(paths, out, stack, parsers.passwords, lambda text: progress.note(text))

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from cinnabar.documents import Documents, locations_of
 from cinnabar.errors import UsageError
-from cinnabar.extraction.filling.progress import NoProgress
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.plan.run_options import RunOptions, RunPlan
 from cinnabar.extraction.run.batch.assignment import Assignment
 from cinnabar.extraction.run.extract import begin_extraction
@@ -165,7 +165,7 @@ class _Left(Exception):
     """Ends a run whose results nobody waits for any more."""
 
 
-class _Progress(NoProgress):
+class _Progress(ProgressListener):
     """Shows the progress of a run, hands its outcomes over as they are committed, and ends it once it is `left`."""
 
     def __init__(self, shown: Shown) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cinnabar.extraction.filling.progress import NoProgress
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.store.records import Outcome
 
 
-class Told(NoProgress):
+class Told(ProgressListener):
     """Keeps the number of inputs, the warnings, the outcomes as they are committed, and shares of answered batches."""
 
     def __init__(self) -> None:

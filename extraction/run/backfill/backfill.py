@@ -19,7 +19,7 @@ from cinnabar.extraction.documents.inputs import Input, Location
 from cinnabar.extraction.documents.mailboxes.address import password_of_environment
 from cinnabar.extraction.documents.parser_settings import parser_settings
 from cinnabar.extraction.filling.cost_estimate import sample
-from cinnabar.extraction.filling.progress import NoProgress, ProgressListener
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.filling.refilling import Known
 from cinnabar.extraction.run.backfill.document_lookup import DocumentLookup
 from cinnabar.extraction.run.backfill.estimate import BackfillEstimate, Outstanding
@@ -62,7 +62,7 @@ def begin_backfill(
     stored one (NotUnited), a mailbox cannot be opened, or another process is writing.
     """
     assignment.check_parts()
-    progress, chosen = progress or NoProgress(), chosen or Selection()
+    progress, chosen = progress or ProgressListener(), chosen or Selection()
     source, options, parsers = assignment.source, assignment.options, parser_settings(assignment.options)
     latest, elsewhere = _choose_records(assignment, out, chosen)
     versions = {one.schema_fingerprint for one in latest} - {""}

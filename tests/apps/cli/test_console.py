@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from cinnabar.apps.cli import console
-from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, fitted, short, speed, table, tables_within
+from cinnabar.apps.cli.console import CELL_WIDTH, Bar, cell, fitted, short, table, tables_within
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.outcomes import UNREADABLE
 from cinnabar.extraction.store.records import Outcome
@@ -130,23 +130,6 @@ def test_a_bar_tells_documents_the_time_left_and_quarantine_by_reason_in_80_colu
     assert [len(line) <= 80 for line in printed(bar.shown())] == [True, True] and printed(bar.shown())[1].endswith("…")
     bar.step(1_006 - bar.done)
     assert "left" not in printed(bar.shown())[0]
-
-
-@pytest.mark.parametrize(
-    ("documents", "seconds", "told"),
-    [
-        (10, 4, "2.5 documents/s"),
-        (1, 20, "3.0 documents/min"),
-        (1, 600, "6.0 documents/h"),
-        (1, 7200, "0.50 documents/h"),
-        (0, 4, ""),
-        (3, None, ""),
-    ],
-)
-def test_a_speed_is_never_zero_while_documents_were_read(
-    documents: int, seconds: float | None, told: str
-) -> None:
-    assert speed(documents, seconds) == told
 
 
 def test_a_count_agrees_with_its_noun() -> None:

@@ -29,7 +29,7 @@ from cinnabar.errors import DocumentError, ModelError, RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import Sent
 from cinnabar.extraction.documents.inputs import Input
 from cinnabar.extraction.filling.model_sources import ModelSource, model_source
-from cinnabar.extraction.filling.progress import NoProgress
+from cinnabar.extraction.filling.progress import ProgressListener
 from cinnabar.extraction.filling.routing.routing import Routing
 from cinnabar.extraction.filling.run_models import Escalation
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -119,7 +119,7 @@ def gone(*names: str) -> bool:
     return not any(map(processes, names))
 
 
-class Killer(NoProgress):
+class Killer(ProgressListener):
     """End one process of each kind during the run, one kind at each of the first commits."""
 
     kinds = ("processes.worker", "ray::Parsing", "ray::Filling")
@@ -222,7 +222,7 @@ def test_a_backfill_over_a_cluster_writes_the_same_rows_whichever_process_is_kil
     model = source(ReadingModel)
     for out, spread in (("alone", False), ("spread", True)):
         shutil.copytree(tmp_path / "before", tmp_path / out)
-        progress = killer if spread else NoProgress()
+        progress = killer if spread else ProgressListener()
         (folder / "07.txt").write_text("name=N7\ntotal=7.50\n")
         with begun_backfill(NOTE, tmp_path / out, model, None, options, progress).run as begun:
             (folder / "07.txt").write_text("name=another\n")
