@@ -1,8 +1,7 @@
 # `make help` lists the targets. Every target sets up its needs and works in a folder of any path.
 
 PY := .venv/bin/python
-# Compiled modules are kept, also where the environment says otherwise: tests start a thousand processes.
-PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 8 --dist worksteal
 # `make lint` runs the first of these tests, `make test-slow` the others.
 BESIDE := project bench training data/test_samples.py
 DEVICE ?= auto
@@ -18,6 +17,8 @@ export DO_NOT_TRACK = 1
 export PREFECT_SERVER_ANALYTICS_ENABLED = false
 export PREFECT_HOME = $(CURDIR)/.prefect
 export PYTHONNOUSERSITE = 1
+# Compiled modules are kept, also where the environment says otherwise: setup compiles none, tests start a thousand processes.
+export PYTHONDONTWRITEBYTECODE =
 # Threads that wait by spinning keep each other from working on a machine that is busy (engine/__init__.py).
 export OMP_WAIT_POLICY = PASSIVE
 
@@ -30,7 +31,8 @@ help:  ## list the targets
 setup:  ## make .venv, once and again when the dependencies change (PYTHON=… chooses the interpreter)
 	@scripts/setup.sh
 
-demo: setup  ## extract the samples of every kind into demo/ and show the tables
+demo:  ## extract the samples of every kind into demo/ and show the tables (sets up what these need alone)
+	@scripts/setup.sh demo
 	@scripts/demo.sh
 
 model: setup  ## fetch a released language model, which every command then finds (NAME=qwen2.5-coder-1.5b)

@@ -5,8 +5,10 @@ cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"
 
 rm -rf demo
-for folder in data/samples/*/docs; do
-    kind=$(basename "$(dirname "$folder")")
+began=$(date +%s)
+echo "demo: 54 documents of five kinds; the first table takes some seconds, all of them about a minute"
+for kind in receipt invoice insurance_mail contract event; do
+    folder=data/samples/$kind/docs
     echo
     echo "$kind: cinnabar extract $folder --schema $kind --out demo --model reader"
     cinnabar extract "$folder" --schema "$kind" --out demo --model reader
@@ -20,5 +22,5 @@ echo
 echo "What could not be read, and why: cinnabar sql \"select path, code, detail from quarantine\" --out demo"
 cinnabar sql "select path, code, detail from quarantine" --out demo
 echo
-echo "The results are in demo/: cinnabar.duckdb has a view for each kind, data/ the Parquet files behind them."
+echo "demo: all tables in $(($(date +%s) - began)) s. They are in demo/: cinnabar.duckdb has a view for each kind, data/ the Parquet files behind them."
 echo "Ask them anything: .venv/bin/cinnabar sql \"select path, number, gross_total from invoice\" --out demo"

@@ -231,15 +231,6 @@ def test_scripts_can_be_run() -> None:
     assert [str(p) for p in named if not p.stat().st_mode & stat.S_IXUSR] == []
 
 
-def test_the_check_of_a_change_is_lint_then_test_then_the_wheel_then_the_slow_tests() -> None:
-    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    made = [line.strip() for line in lines if re.match(r" *(PYTHON=\S+ )?make ", line)]
-    wheel = "PYTHON=.venv/bin/python make wheel-check ARGS=newest </dev/null"
-    lint, test, slow = (f"make {target} </dev/null" for target in ("lint", "test", "test-slow"))
-    # The last line that is printed is then pytest's.
-    assert made == [lint, test, wheel, slow] and lines[-1] == slow
-
-
 def check_of_a_change(folder: Path, test: str = "echo test", index: str = "true") -> tuple[int, list[str], str]:
     """Runs `.ci/run` with targets that print their names; returns its status, its lines and its errors.
 
