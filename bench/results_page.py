@@ -39,7 +39,9 @@ make results
 
 This writes the page from `bench/results/`. A figure in **bold** misses what was wanted. Below each table stand day,
 commit, command and machine of its figures; a commit in brackets is that of one figure. Where no machine is named, it
-was an {USUAL}; all had 2 cores. Older figures: `training/results-history.md`.
+was an {USUAL}; all had 2 cores. Of the sets that trained no
+weights 12 are *left out*, only to be measured, and 14 *decide* between changes. Older figures:
+`training/results-history.md`.
 """
 
 

@@ -11,14 +11,22 @@ import typer
 
 from cinnabar.apps.cli.main import app
 
+#: Two blanks keep the lines of a paragraph apart.
+LINE_END = "  \n"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 SETTINGS = PAGE.parents[1] / "extraction" / "review" / "drafting" / "template" / "cinnabar.toml"
-BEGINNING = """
-This page is made from the help of the commands, which tells more. Each has `--json` for programs, those that do more
-than show have `--quiet`, and `--out DIR` is the folder of the results.
+BEGINNING = """# Commands
+
+```sh
+cinnabar extract --help
+```
+
+The commands' help, from which this page is made, tells more. Each has `--json` for programs, most have `--quiet`, and
+`--out DIR` is the folder of the results where nothing else is told.
 """
-SET_ONCE = """
-`cinnabar.toml` of the working folder says what a command does not. `cinnabar init` writes one, with these settings:
+SET_ONCE = """## What is set once
+
+`cinnabar.toml` of the working folder says what a command does not. `cinnabar init` writes it:
 """
 
 
@@ -44,25 +52,26 @@ def parameters(command: Any, known: set[tuple[str, str]]) -> Iterator[str]:
             before.append(name)
         elif written and name not in ("--json", "--quiet") and one.help != "The folder of the results.":
             known.add((name, one.help))
-            told = re.sub(r" <(?:str|path|list\[\w+\])>", "", "  ".join(written))
-            yield "    " + re.sub(r"  \[[^\]]+\]$", "", re.sub(r"  \[default: ([^( ]+)\]$", r" (\1)", told))
+            told = re.sub(r"  \[default: ([^( ]+)\]$", r" (`\1`)", written[1])
+            shown = re.sub(r" <(?:str|path|list\[\w+\])>", "", written[0])
+            yield f"`{shown}` " + re.sub(r"  \[[^\]]+\]$", "", told)
     if before:
-        yield f"    above: {', '.join(before)}"
+        yield f"as above: `{'`, `'.join(before)}`"
 
 
 def page() -> str:
     """Returns docs/cli.md."""
     (_, start), *found = commands(typer.main.get_command(app))
-    parts = ["# Commands\n\n```sh\ncinnabar extract --help\n```\n", start.help.partition("\n")[0] + BEGINNING]
-    known: set[tuple[str, str]] = set()
+    parts, known = [BEGINNING], set[tuple[str, str]]()
     for name, command in found:
         if "--json" in {one.opts[0] for one in command.params}:  # Else it is a group that does nothing by itself.
             parts += [f"## {name}\n", " ".join(command.help.partition("\n\n")[0].split()) + "\n", "```sh"]
-            parts += [*block(command.help, "Examples"), "```\n", *parameters(command, known), ""]
+            parts += [*block(command.help, "Examples"), "```\n", LINE_END.join(parameters(command, known)), ""]
     settings = re.findall(r"^(?:# )?(\w+) =", SETTINGS.read_text("utf-8"), re.MULTILINE)
-    parts += [f"## What is set once\n{SET_ONCE}\n    {', '.join(settings)}\n"]
+    parts += [SET_ONCE, f"`{'`, `'.join(settings)}`\n"]
     for heading in ("Exit status", "Environment"):
-        parts += [f"## {heading}\n", *(f"    {line}" for line in block(start.help, heading)), ""]
+        lines = (re.sub(r"(\S+) +", r"`\1` ", line, count=1) for line in block(start.help, heading))
+        parts += [f"## {heading}\n", LINE_END.join(lines), ""]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n"
 
 

@@ -51,7 +51,7 @@ _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only tell the cost: documents, tokens, seconds.")
 ]
 _Source = Annotated[
-    str | None, typer.Option(metavar="PATH", help="Of this file, folder, mailbox or pattern.")
+    str | None, typer.Option(metavar="PATH", help="Only of this file, folder, mailbox or pattern.")
 ]
 _Below = Annotated[
     float | None,

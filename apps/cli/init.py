@@ -38,7 +38,7 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it may exist.")] = Path(),
     documents: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DOCUMENT...", help="Your documents, which choose the schema."),
+        typer.Argument(metavar="DOCUMENT...", help="Your documents, to choose or draft the schema."),
     ] = None,
 ) -> Answer:
     """Make a folder to begin with: schema, settings, sample document, deployment.

@@ -71,6 +71,7 @@ def start(
     Environment:
       CINNABAR_CACHE      where shared weights are kept; empty: nowhere
       CINNABAR_DEBUG=1    show where a failure happened
+      CINNABAR_MODELS     where fetched models lie
       CINNABAR_PRECISION  int8, float32 or bfloat16
       NO_COLOR            no colours
     """

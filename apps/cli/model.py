@@ -32,7 +32,7 @@ model_app = group_of(
 
 @model_app.command("check")
 def check_model(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="In Hugging Face form.")],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A fetched model, a folder or a GGUF file.")],
 ) -> Answer:
     """Show what a language model is and needs.
 

@@ -126,7 +126,7 @@ OnOption = Annotated[
         metavar="WHAT=DO",
         help="What becomes of a record, by default the first: missing=quarantine|guess (required values),"
         " check=flag|quarantine (a failed one), empty=quarantine|skip|write (all null),"
-        " list-incomplete=flag|quarantine (rows).",
+        " list-incomplete=flag|quarantine (rows missing).",
     ),
 ]
 StoredDocument = Annotated[

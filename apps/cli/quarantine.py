@@ -36,7 +36,7 @@ _HeldDocuments = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="DOCUMENT...",
-        help="By default all (release: --all).",
+        help="By default all, but for release.",
     ),
 ]
 _Codes = Annotated[
@@ -72,7 +72,7 @@ def retry(
     ] = READER,
     others: FromOption = None,
 ) -> Answer:
-    """Read documents in quarantine again, as the run did that held them.
+    """Read quarantined documents again, with the options of their run.
 
     Files are read from their stored paths, mails from their mailboxes; the password of an IMAP mailbox is read
     from CINNABAR_IMAP_PASSWORD.

@@ -29,7 +29,7 @@ def review(
     open_browser: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look at records beside their documents and correct them, in the browser.
+    """Correct records beside their documents, in the browser.
 
     The page is served to this machine alone, at the address that is printed. It shows first what most needs a look.
     Corrections are in the views at once.

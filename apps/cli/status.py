@@ -34,14 +34,13 @@ def status(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the results.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the content of a folder, or look after it.
+    """Show what stands in a folder, and what its last run did.
 
     Without a command: records by schema, quarantine by reason, the last run, and files.
 
     \b
     Examples:
       cinnabar status --out tables
-      cinnabar status runs --out tables
     """
     if context.invoked_subcommand is not None:
         if out is not None or as_json:

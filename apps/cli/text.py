@@ -35,7 +35,7 @@ _WORDS = ("start", "end", "part", "page", "x0", "top", "x1", "bottom", "sure", "
 @takes_options("password_file", "hidden", "ocr")
 def text(
     paths: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Files, folders, mailboxes and stores.")
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders, mailboxes and stores.")
     ],
     tables: Annotated[bool, typer.Option("--tables", help="The tables by cell.")] = False,
     out: Annotated[

@@ -70,7 +70,7 @@ class RunOptions(OptionGroup):
     """How a run reads documents, and what becomes of their records."""
 
     effort: EffortName = Field(
-        default="medium", description="instant, low, medium, high: 1, 2, 3, 16 steps at most."
+        default="medium", description="instant, low, medium, high: at most 1, 2, 3, 16 steps of the reader."
     )
     steps: int | None = Field(default=None, ge=1, le=64, description="Denoising steps instead of those of the effort.")
     on_missing: OnMissing = Field(
@@ -198,7 +198,7 @@ class RunPlan(OptionGroup):
         default=None,
         ge=0,
         le=1,
-        description=f"Escalate fields less sure than this ({ESCALATE_BELOW}); in auto documents.",
+        description=f"Escalate what is less sure than this ({ESCALATE_BELOW}; in auto the folder's own).",
     )
     # Money is text, and Python may name it as a number. The key of a server comes from the environment only.
     budget: str | None = Field(
