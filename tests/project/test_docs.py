@@ -163,7 +163,7 @@ def test_the_first_example_reads_all_four_values(
     monkeypatch.setenv("CINNABAR_PRECISION", precision)
     fence = next(f for f in fences(ROOT / "docs" / "index.md") if f.language == "sh" and "run" in f.marks)
     printed = run_shell(fence, tmp_path)
-    assert re.search(r"NK 7730 1182 +2026-03-14 +M\. Albrecht +2\.4\b", printed), printed
+    assert re.search(r"NK 7730 1182 +2026-03-14 +M\. Albrecht +2\.400\b", printed), printed
 
 
 def run_shell(fence: Fence, tmp_path: Path) -> str:
