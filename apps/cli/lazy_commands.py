@@ -40,7 +40,7 @@ COMMANDS = {
     "review": CommandEntry("review:review", "Look at records and correct them in the browser."),
     "correct": CommandEntry("correct:correct", "Correct a stored record, or the parts of a packet."),
     "export": CommandEntry("export:export", "Write results as CSV, JSON, Excel or Parquet."),
-    "status": CommandEntry("status:status_app", "Show what stands in a folder."),
+    "status": CommandEntry("status:status_app", "Show what stands in a folder, and what its last run did."),
     "verify": CommandEntry("status:verify", "Check files, checksums and records."),
     "forget": CommandEntry("forget:forget", "Remove all that is stored of a document."),
     "serve": CommandEntry("serve:serve_model", "Answer clients of Mercury's API, and agents."),
