@@ -7,12 +7,18 @@ PATH="$PWD/.venv/bin:$PATH"
 rm -rf demo
 began=$(date +%s)
 echo "demo: 54 documents of five kinds; the first table takes some seconds, all of them about a minute"
-for kind in receipt invoice insurance_mail contract event; do
-    folder=data/samples/$kind/docs
-    echo
-    echo "$kind: cinnabar extract $folder --schema $kind --out demo --model reader"
-    cinnabar extract "$folder" --schema "$kind" --out demo --model reader
-done
+# The commands run in one process, since Python and PyTorch take two seconds to start.
+python -c '
+import sys
+
+from cinnabar.apps.cli.main import run
+
+for kind in sys.argv[1:]:
+    command = f"extract data/samples/{kind}/docs --schema {kind} --out demo --model reader"
+    print(f"\n{kind}: cinnabar {command}", flush=True)
+    if status := run(command.split()):
+        sys.exit(status)
+' receipt invoice insurance_mail contract event
 
 unsorted=$(cinnabar sql "select string_agg(split_part(path, '/', -1), ', ' order by path) as mails
     from insurance_mail where intent is null" --out demo --json | sed -n 's/^\[{"mails": "\(.*\)"}\]$/\1/p')
