@@ -62,12 +62,9 @@ def _of_term(spec: Any, outlines: Any) -> dict[str, Any] | str:
         )
     if isinstance(spec, outlines.Choice):
         return {"enum": list(spec.items)}
-    return {"type": "string", "pattern": f"^(?:{ecma(outlines.to_regex(spec))})$"}
-
-
-def ecma(pattern: str) -> str:
-    """Returns a pattern of Python's `re` with its escapes of other characters spelled as ECMA-262 spells them."""
-    return re.sub(r"\\(.)", _escape, pattern, flags=re.DOTALL)
+    # Escapes of Python's `re` that ECMA-262 spells in another way.
+    pattern = re.sub(r"\\(.)", _escape, outlines.to_regex(spec), flags=re.DOTALL)
+    return {"type": "string", "pattern": f"^(?:{pattern})$"}
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from pydantic.fields import FieldInfo
 from cinnabar.apps.cli.notices import print_notice
 from cinnabar.errors import UsageError
 from cinnabar.extraction.plan.folder_settings import FILE, folder_settings
-from cinnabar.extraction.plan.left_options import left_variables
+from cinnabar.extraction.plan.left_options import LEFT_VARIABLES
 from cinnabar.extraction.plan.parameters import Function, takes
 from cinnabar.extraction.plan.run_options import RUN_SETTINGS, RunOptions, RunPlan
 
@@ -69,8 +70,9 @@ def plan_of(schemas: Iterable[Any], out: Path | None, **values: Any) -> RunPlan:
         if what not in _POLICIES:
             raise UsageError(f"--on {one}: expected WHAT=DO, of which WHAT is one of {', '.join(_POLICIES)}")
         values[_POLICIES[what]] = do
-    for sentence in left_variables():
-        print_notice(sentence)
+    for variable, text in LEFT_VARIABLES.items():
+        if os.environ.get(variable):
+            print_notice(f"{variable} is read no more: {text}")
     for name in (model, values.get("escalate_to")):
         if (address := settings.models.get(name or "", {}).get("base_url")) is not None:
             print_notice(f"documents go to {address}, as {FILE} says")

@@ -95,7 +95,9 @@ class Access(Guard):
         if headers.get("host", "").lower() not in self._hosts:
             return PlainTextResponse("This address is not that of the review page.\n", 421)
         known = hmac.compare_digest(headers.get(KEY, "").encode(), self._key.encode())
-        if not known and not (scope["method"] in READS and is_page(scope["path"])):
+        # The files of the page hold nothing of a document.
+        page = scope["path"] == "/" or scope["path"].startswith("/page/")
+        if not known and not (scope["method"] in READS and page):
             return PlainTextResponse("Open the address that `cinnabar review` printed.\n", 403)
         origin = headers.get("origin", f"http://{headers['host']}").partition("://")[2].lower()
         if scope["method"] not in READS and origin not in self._hosts:
@@ -161,8 +163,3 @@ def _refuse_malformed(method: str, headers: Headers) -> Response | None:
     if not fits or "transfer-encoding" in headers:
         return PlainTextResponse("The request is too long.\n", 413)
     return None
-
-
-def is_page(path: str) -> bool:
-    """Returns whether this path is a file of the page, which holds nothing of a document."""
-    return path == "/" or path.startswith("/page/")

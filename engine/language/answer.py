@@ -20,7 +20,6 @@ from itertools import accumulate
 from typing import Any
 
 from cinnabar.engine.evidence.places import ABSENT, Aligner
-from cinnabar.engine.fill.choices import drop_unsupported_choices
 from cinnabar.engine.fill.writing import WrittenValue
 from cinnabar.engine.language.decoded import Decoded
 from cinnabar.engine.language.remaining_form import Remaining
@@ -30,7 +29,7 @@ from cinnabar.engine.request import Filled, Leaf, Origin, Request
 from cinnabar.errors import EngineFailure
 from cinnabar.schemas.automata.strings import parse, scalar_text
 from cinnabar.schemas.form.fitting import accept, branch_of
-from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Form, Node, ObjectNode, Slot
+from cinnabar.schemas.form.form import ArrayNode, ChoiceNode, Node, ObjectNode, Slot
 from cinnabar.schemas.form.record_walk import RecordRow, walk_record
 from cinnabar.schemas.pointers import MISSING, escape, lies_within, parts_of
 
@@ -48,14 +47,6 @@ class Sureness:
     product: float
     least: float
     first: float
-
-
-def drop_made_up_values(form: Form, filled: Filled) -> Filled:
-    """Returns the record, the demanded values that the model made up flagged as missing.
-
-    One that the document does not print is made up if the model itself rather doubts it.
-    """
-    return drop_unsupported_choices(form, filled, ("chosen", "generated"))
 
 
 class Certainty:

@@ -13,9 +13,15 @@ import torch
 
 from cinnabar.engine.language.sequences import OpenSequence
 from cinnabar.engine.models.language.arrays import Ints
-from cinnabar.engine.models.language.cache import PAGE, CacheRow, PagedCache, page_bytes, page_size
+from cinnabar.engine.models.language.cache import PAGE, CacheRow, PagedCache, page_size
 from cinnabar.engine.models.language.decoder import Decoder
-from cinnabar.engine.models.language.memory import cache_budget, free_memory, prefill_tokens
+from cinnabar.engine.models.language.memory import (
+    PREFILL,
+    PREFILL_OF_ACCELERATOR,
+    cache_budget,
+    free_memory,
+    position_numbers,
+)
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.models.language.traits import Traits
 
@@ -62,7 +68,7 @@ class PagedContext:
         dtype = decoder.model.norm.weight.dtype
         page = page or PAGE
         #: The most tokens of prompts in a pass, and in one of a CPU whose time is bounded (64 take as long in all).
-        self.prefill = prefill_tokens(decoder.device)
+        self.prefill = PREFILL if decoder.device.type == "cpu" else PREFILL_OF_ACCELERATOR
         self.stretch = page if decoder.device.type == "cpu" else self.prefill
         self.hurried = False
         #: The tokens of the last pass.
@@ -212,9 +218,11 @@ class PagedContext:
 def most_pages(traits: Traits, dtype: torch.dtype, device: torch.device, page: int) -> int:
     """Returns the pages of a cache in the memory that is free now, at least one."""
     free = free_memory(device)
-    windows = -(-traits.window // page_size(traits, page))
+    places = page_size(traits, page)
     # Where the system tells nothing, as many as one text may have.
-    return windows if free is None else max(cache_budget(free) // page_bytes(traits, dtype, page), 1)
+    if free is None:
+        return -(-traits.window // places)
+    return max(cache_budget(free) // (position_numbers(traits) * places * dtype.itemsize), 1)
 
 
 def _border(sequence: OpenSequence) -> int:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from cinnabar.engine.asking.few_shot import Examples, shown_with
-from cinnabar.engine.fill.choices import drop_unlikely_values
+from cinnabar.engine.fill.choices import drop_unlikely_values, drop_unsupported_choices
 from cinnabar.engine.fill.engine import FormState, Watcher, failure_of, notify, run_stream
-from cinnabar.engine.language.answer import drop_made_up_values, read_written
+from cinnabar.engine.language.answer import read_written
 from cinnabar.engine.language.decoded import Decoded, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.graph_cache import cached_graph
@@ -135,7 +135,8 @@ class LanguageEngine(Filler):
                 # A reading beside another one is weighed with that.
                 if request.passage.draft is None:
                     filled = drop_unlikely_values(request.form, filled)
-            return drop_made_up_values(request.form, filled)
+            # A demanded value that the document does not print is made up if the model itself rather doubts it.
+            return drop_unsupported_choices(request.form, filled, ("chosen", "generated"))
         except Exception as error:  # the batch's other records need no second decoding
             return failure_of(request.id, error)
 

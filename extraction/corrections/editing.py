@@ -17,7 +17,6 @@ from cinnabar.extraction.corrections.units import (
     HUMAN,
     RecordDraft,
     accepted_leaf,
-    lists_in,
     place_of,
     places_in,
     scalars,
@@ -29,7 +28,7 @@ from cinnabar.extraction.filling.evidence.evidence import evidence_of, page_of
 from cinnabar.extraction.store.manifest import now
 from cinnabar.extraction.store.records import LeafRow
 from cinnabar.schemas.automata.strings import json_text, parse
-from cinnabar.schemas.pointers import MISSING, above, index_of, lies_within, unescape, value_at
+from cinnabar.schemas.pointers import MISSING, above, index_of, lies_within, parts_of, unescape, value_at
 
 
 def entry_of_changes(
@@ -324,9 +323,10 @@ class _Editing:
         """Makes the lists at and below a place, and their rows, certain; the open properties of objects too."""
         draft = self.draft
         draft.lists |= dict.fromkeys((one for one in draft.lists if lies_within(one, pointer)), 1.0)
-        for one, length in lists_in(value_at(draft.value, pointer), pointer):
-            draft.lists[one] = 1.0
-            draft.rows |= {f"{one}/{number}": 1.0 for number in range(length)}
+        for one, part in parts_of(value_at(draft.value, pointer), pointer):
+            if isinstance(part, list):
+                draft.lists[one] = 1.0
+                draft.rows |= {f"{one}/{number}": 1.0 for number in range(len(part))}
 
     def _evidence(self, change: Change) -> Evidence | None:
         if not change.spans:

@@ -191,9 +191,10 @@ def states(
         for document, stored in outcomes.items():
             of_person, state = stored[-1].run_id in corrected, stored[-1].read(out, name)
             # The last record that a model made under this version: a person corrected that.
-            of_models = (one for one in reversed(stored) if one.run_id not in corrected and one.is_of(state))
-            made = next((one for one in of_models if one.has_record), stored[-1])
             key = document, name, state.schema_fingerprint
+            own_version = (one for one in reversed(stored) if one.row["schema_fingerprint"] == key[2])
+            of_models = (one for one in own_version if one.run_id not in corrected)
+            made = next((one for one in of_models if one.has_record), stored[-1])
             base = older.get((*key, made.run_id), older.get((*key, stored[-1].run_id)))
             if base is None and of_person and made is not stored[-1]:
                 base = _with_known(made.read(out, name), state)
@@ -279,10 +280,6 @@ class _StoredOutcome:
     def has_record(self) -> bool:
         """Returns True if it is stored with a record."""
         return self.row["outcome"] == "written" or self.row["record_json"] is not None
-
-    def is_of(self, state: Reviewed) -> bool:
-        """Returns True if it is of the version of the schema that a state is of."""
-        return bool(self.row["schema_fingerprint"] == state.schema_fingerprint)
 
     def read(self, out: Path, name: str) -> Reviewed:
         """Returns the state that it tells of, with its record."""

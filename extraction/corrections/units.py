@@ -79,11 +79,6 @@ def scalars(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
     return ((at, json_text(part)) for at, part in parts_of(value, pointer) if not isinstance(part, (dict, list)))
 
 
-def lists_in(value: Any, pointer: str) -> Iterator[tuple[str, int]]:
-    """Returns the lists of a parsed value with their pointers and lengths, the outer before the inner."""
-    return ((at, len(part)) for at, part in parts_of(value, pointer) if isinstance(part, list))
-
-
 def accepted_leaf(leaf: LeafRow) -> LeafRow:
     """Returns the leaf as a person accepts it: certain, with its evidence, without flags of doubt."""
     flags = tuple(flag for flag in leaf.flags if flag not in _DOUBTS)

@@ -21,7 +21,6 @@ from cinnabar.extraction.documents.content.inputs import NO_FILE, Content, Sent,
 from cinnabar.extraction.documents.mailboxes.address import ImapAddress, password_of_environment
 from cinnabar.extraction.documents.mailboxes.files import (
     MaildirMessage,
-    is_delivered,
     is_mbox,
     maildir_of,
     mbox_messages,
@@ -133,7 +132,8 @@ class OpenSources:
         if path.parent not in self._in_maildir:
             self._in_maildir[path.parent] = maildir_of(path) is not None
         if self._in_maildir[path.parent]:
-            return [MaildirMessage(path)] if is_delivered(path) else []
+            # Other files in it are in delivery, or a server's own.
+            return [MaildirMessage(path)] if path.parent.name in ("cur", "new") else []
         return self._items(path, given)
 
     def _items(self, path: Path, given: bool) -> Sequence[Path | Content]:

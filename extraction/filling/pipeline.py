@@ -243,7 +243,7 @@ class _AskedDocument:
 def _prepare(item: OpenedInput, job: Job, overtakes: bool) -> _AskedDocument | _LongDocument | Outcome:
     document, form = item.found, job.compiled.form
     if isinstance(document, DocumentError):
-        return _unreadable_outcome(item, document)
+        return Outcome(item.path, "quarantined", document.code, problem_message(document), digest=item.digest)
     try:
         tokens = _tokens_or_long(document, job, overtakes)
         if isinstance(tokens, _LongDocument):
@@ -340,8 +340,3 @@ def _failure_of(asked: _AskedDocument, failed: Failed, record: Record | None = N
     if failed.code == "budget":
         return Outcome(path, "skipped", failed.code, failed.detail, document.digest)
     return to_quarantine(path, document, failed.code, failed.detail, record)
-
-
-def _unreadable_outcome(item: OpenedInput, problem: DocumentError) -> Outcome:
-    """Returns the outcome of an input that could not be read."""
-    return Outcome(item.path, "quarantined", problem.code, problem_message(problem), digest=item.digest)

@@ -132,7 +132,8 @@ def sources_of(
             " values count in any case"
         )
     rows, threshold = MAX_ESCALATED_ROWS if confident else None, ESCALATE_BELOW
-    if auto and _counts_alone(plan):
+    # A GPU reads all with the language model in the reader's time, so its values count alone.
+    if auto and plan.options.seconds_each is None and on_gpu(plan.device):
         confident, rows, threshold = False, None, 1.0
     elif auto and plan.out is not None:
         threshold = setting_of(plan, upper)
@@ -175,11 +176,6 @@ def chosen_note(plan: RunPlan, model: str, escalation: Escalation | None) -> str
     return f"model {model}, kept by `improve`{beside}; --model default takes the shipped one"
 
 
-def _counts_alone(plan: RunPlan) -> bool:
-    """Returns whether the language model's values count alone: a GPU reads all with it in the reader's time."""
-    return plan.options.seconds_each is None and on_gpu(plan.device)
-
-
 def reader_of(model: str) -> str:
     """Returns the model that reads first: `default` for `auto` and `reader`."""
     return "default" if model in (AUTO, READER) else model
@@ -219,11 +215,6 @@ def largest_model() -> str | None:
         if folder is not None and (folder / CALIBRATION).is_file() and (free is None or needed < free):
             return name
     return None
-
-
-def serves_here() -> bool:
-    """Returns whether a new folder begins with a fetched model beside the reader."""
-    return largest_model() in BY_ITSELF
 
 
 def _is_calibrated(source: Source) -> bool:

@@ -120,8 +120,9 @@ def escalate(
         filler = tier.filler
         try:
             pieces = chunks_for(lower.document, filler, context, form)
-            by_place = tier.prefer_confident and len(pieces) > 1 and _tells_places(form, read.filled)
-            if by_place:
+            # A model's places tell where to read if it knows the kind of document, and no text is worded.
+            by_place = tier.prefer_confident and len(pieces) > 1 and not is_unknown(read.filled)
+            if by_place := by_place and not any(slot.written for slot in form.slots):
                 pieces = chunks_for(lower.document, filler, min(context or SHORT_CHUNK, SHORT_CHUNK), form)
             # What the first model does not know as a whole is asked as a whole.
             below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.doubted_below
@@ -232,11 +233,6 @@ def _is_asked(form: Form, lower: MergedRecord, tier: Tier, passed: Collection[st
     needed = any(leaf.missing for leaf in leaves.values()) or 0.0 in own.values()
     refused = lower.refused or not contradicted_lists(form, lower.filled, lower.document.text) <= {*passed}
     return needed or refused or likely_right(own, lists) < tier.threshold
-
-
-def _tells_places(form: Form, filled: Filled) -> bool:
-    """Returns whether a model's places tell where to read: it knows the kind of document, and no text is worded."""
-    return not is_unknown(filled) and not any(slot.written for slot in form.slots)
 
 
 def _doubted(filled: Filled, below: float, passed: Collection[str]) -> list[str]:

@@ -6,7 +6,6 @@ may still be given at the default that it had; with another value it is refused 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -112,11 +111,6 @@ LEFT_VARIABLES: Mapping[str, str] = {
     "CINNABAR_GRAPH_URL": _MOUNTED,
     "OTEL_EXPORTER_OTLP_ENDPOINT": "Prefect traces its flows (docs/recipes.md)",
 }
-
-
-def left_variables() -> list[str]:
-    """Returns a sentence for each variable that is set and read no more."""
-    return [f"{name} is read no more: {text}" for name, text in LEFT_VARIABLES.items() if os.environ.get(name)]
 
 
 def instead_of_option(option: str) -> str | None:

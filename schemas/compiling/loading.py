@@ -23,7 +23,7 @@ from cinnabar.schemas.left_keywords import refuse_left_keywords
 from cinnabar.schemas.library import LIBRARY
 from cinnabar.schemas.parsing.metaschema import check_schema, fingerprint
 from cinnabar.schemas.parsing.texts import read_schema
-from cinnabar.schemas.parsing.yaml_texts import SUFFIXES, YamlText, is_yaml, read_yaml
+from cinnabar.schemas.parsing.yaml_texts import SUFFIXES, YamlText, read_yaml
 from cinnabar.schemas.python_types import is_type, name_of, schema_of
 
 # Decimal places of a Pydantic Decimal that names none: decimal columns need a scale, and nine places leave 29 digits
@@ -126,7 +126,7 @@ def _is(path: Path, kind: Callable[[Path], bool]) -> bool:
 def _file(path: Path) -> SchemaSource:
     text = read_schema_file(path)
     name, where = _stem(path).removesuffix(".schema"), str(path)
-    if not is_yaml(path.name):
+    if path.suffix.lower() not in SUFFIXES:
         return _source(name, _parse(text, where), None, where=where)
     read = parse_yaml(text, where)
     return _source(name, _schema_in(read.value, where), None, where=where, line_of=read.line_of)

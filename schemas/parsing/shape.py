@@ -192,11 +192,6 @@ def set_notes(shape: Shape, notes: Notes) -> Shape:
     return replace(shape, notes=notes.over(shape.notes))
 
 
-def is_scalar(shape: Shape) -> bool:
-    """Whether every written value of this shape is a scalar."""
-    return not any(isinstance(b, (Array, Object)) for b in branches(shape))
-
-
 def is_open(shape: Object) -> bool:
     """Whether undeclared properties of the object are written."""
     described = (shape.additional, *(value for _, value in shape.patterns))

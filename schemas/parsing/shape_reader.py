@@ -41,7 +41,7 @@ from cinnabar.schemas.parsing.schema_object import (
     left,
     schema_notes,
 )
-from cinnabar.schemas.parsing.shape import Anything, Shape, branches, is_scalar, set_notes
+from cinnabar.schemas.parsing.shape import Anything, Array, Object, Shape, branches, set_notes
 from cinnabar.schemas.refusals import Refusal, refused
 
 #: The most conditions on the presence of properties that become alternatives.
@@ -217,7 +217,8 @@ class ShapeReader(ReadingState):
     def _of_type(self, kind: str, schema: SchemaObject, level: int) -> Shape | None:
         if kind == "string":
             strings = string_shape(schema.values, schema.pointer())
-            content = content_pattern(schema)
+            # The first keyword that asserts something about the content of strings.
+            content = next((CONTENT[k, schema.get(k)] for k, _ in CONTENT if _asserts(schema, k)), None)
             return strings if content is None else replace(strings, patterns=(*strings.patterns, content))
         if kind in ("array", "object"):
             self.deepest = max(self.deepest, level)
@@ -237,7 +238,7 @@ def _flat(about: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
 def _has_value(shape: Shape, schema: SchemaObject, keyword: str) -> bool:
     """Whether a shape has a value, by automata; containers count as inhabited, since they were checked before."""
     with locate_errors(schema.pointer(keyword), keyword):
-        return not is_scalar(shape) or smallest(shape) is not None
+        return any(isinstance(one, (Array, Object)) for one in branches(shape)) or smallest(shape) is not None
 
 
 # Keywords of strings that assert something in draft 7 and are unchecked annotations in other drafts.
@@ -260,11 +261,6 @@ def unchecked_demands(schema: SchemaObject) -> Iterator[tuple[str, str]]:
         if keyword in schema and not _asserts(schema, keyword):
             what = f"{keyword} {schema.get(keyword)} is an annotation and not checked"
             yield schema.pointer(keyword), what
-
-
-def content_pattern(schema: SchemaObject) -> str | None:
-    """The pattern of the first keyword that asserts something about the content of strings; None for none."""
-    return next((CONTENT[k, schema.get(k)] for k, _ in CONTENT if _asserts(schema, k)), None)
 
 
 def _asserts(schema: SchemaObject, keyword: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import PurePath
 from typing import Any
 
 import yaml
@@ -63,11 +62,6 @@ class YamlText:
             key, node = parts[step]
             line = key.start_mark.line + 1
         return int(line)
-
-
-def is_yaml(name: str) -> bool:
-    """Whether a file of this name is read as YAML."""
-    return PurePath(name).suffix.lower() in SUFFIXES
 
 
 def read_yaml(text: str) -> YamlText:
@@ -145,10 +139,6 @@ def _read_mapping(loader: Any, node: yaml.Node) -> dict[str, Any]:
     return read
 
 
-def _read_list(loader: Any, node: yaml.Node) -> list[Any]:
-    return [loader.construct_object(item, deep=True) for item in node.value]
-
-
 def _read_scalar(loader: Any, node: yaml.Node) -> Any:
     kind, text = node.tag.removeprefix(_TAG), loader.construct_scalar(node)
     if kind in _PLAIN and not _PLAIN[kind].match(text):
@@ -168,7 +158,9 @@ def _read_scalar(loader: Any, node: yaml.Node) -> Any:
 for _kind in (*_PLAIN, "str"):
     _Loader.add_constructor(_TAG + _kind, _read_scalar)
 _Loader.add_constructor(f"{_TAG}map", _read_mapping)
-_Loader.add_constructor(f"{_TAG}seq", _read_list)
+_Loader.add_constructor(
+    f"{_TAG}seq", lambda loader, node: [loader.construct_object(item, deep=True) for item in node.value]
+)
 
 
 def yaml_text(value: Any) -> str:

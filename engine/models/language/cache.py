@@ -14,7 +14,6 @@ import numpy as np
 import torch
 
 from cinnabar.engine.models.language.arrays import Ints
-from cinnabar.engine.models.language.memory import position_numbers
 from cinnabar.engine.models.language.traits import Traits
 
 #: The position of a token that is padding.
@@ -172,11 +171,6 @@ class PagedCache:
 def page_size(traits: Traits, page: int = PAGE) -> int:
     """Returns the places of a page: a multiple of the block, so that a page depends on nothing behind it."""
     return -(-page // traits.block) * traits.block
-
-
-def page_bytes(traits: Traits, dtype: torch.dtype, page: int = PAGE) -> int:
-    """Returns the memory of a page."""
-    return position_numbers(traits) * page_size(traits, page) * dtype.itemsize
 
 
 class PagePool:

@@ -46,11 +46,6 @@ def position_bytes(traits: Traits, precision: Precision) -> int:
     return position_numbers(traits) * BYTES[precision]
 
 
-def prefill_tokens(device: torch.device) -> int:
-    """Returns how many tokens of prompts a pass reads on this device."""
-    return PREFILL if device.type == "cpu" else PREFILL_OF_ACCELERATOR
-
-
 def pass_bytes(traits: Traits, precision: Precision, positions: int) -> int:
     """Returns a bound of the bytes of the temporaries of one pass over a request of so many positions.
 
@@ -78,10 +73,11 @@ def longest_within(traits: Traits, precision: Precision, free: int) -> int:
     """Returns the most positions of a request that runs in so many bytes beside the weights, at most the window."""
     kept, each = cache_budget(free), position_bytes(traits, precision)
 
-    def is_too_long(length: int) -> bool:
-        return length * each > kept or pass_bytes(traits, precision, length) > free - kept
-
-    return bisect_right(range(1, traits.window + 1), False, key=is_too_long)
+    return bisect_right(
+        range(1, traits.window + 1),
+        False,
+        key=lambda length: length * each > kept or pass_bytes(traits, precision, length) > free - kept,
+    )
 
 
 def free_memory(device: torch.device | None = None) -> int | None:

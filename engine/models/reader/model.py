@@ -43,7 +43,6 @@ from cinnabar.engine.models.reader.scoring.rows import (
     only_list,
     probabilities,
     refused_beginnings,
-    refused_rows,
     single_item_chance,
     sure_beginnings,
 )
@@ -299,7 +298,7 @@ class ExtractiveReader:
                 left = []
                 starts_of_array = [(one.stretch[0], one.chance) for one in listed[array.index]]
             anchors.append(starts_of_array)
-            refused += refused_rows(array.index, [(int(starts[piece]), chance) for piece, chance in left])
+            refused += [Row(array.index, -1, int(starts[piece]), chance, taken=False) for piece, chance in left]
         if config.applies("bound_tables"):
             anchors = add_parents(form, anchors, matched, memory.passage.text)
         only = only_list(form) if config.applies("single_item") else None

@@ -202,7 +202,9 @@ def _headers(item: MapiItem) -> list[tuple[str, str]]:
     own = [("From", author or sender), ("Sender", sender if author and sender != author else "")]
     for kind, (header, displayed) in _LISTS.items():
         people = [_address(one, *_RECIPIENT) for one in item.recipients if one.get(_RECIPIENT_KIND, 1) == kind]
-        own.append((header, ", ".join(filter(None, people)) or _split_displayed(item.text(displayed))))
+        # Outlook puts marks around displayed names that are addresses.
+        names = (one.strip().strip("'") for one in item.text(displayed).split(";"))
+        own.append((header, ", ".join(filter(None, people)) or ", ".join(filter(None, names))))
     own.append(("Date", _date(item)))
     own.append(("Subject", item.text(_SUBJECT) or item.text(0x0E1D) or item.text(0x0070)))
     own += [("Message-ID", item.text(_MESSAGE_ID)), ("In-Reply-To", item.text(_REPLY_TO_ID))]
@@ -232,11 +234,6 @@ def _address(properties: Mapping[PropertyKey, PropertyValue], name: int, address
     if not where or display_name == where:
         return where or _quote(display_name)
     return f"{_quote(display_name)} <{where}>" if display_name else where
-
-
-def _split_displayed(names: str) -> str:
-    """Returns a list of displayed names; Outlook puts marks around those that are addresses."""
-    return ", ".join(one.strip().strip("'") for one in names.split(";") if one.strip())
 
 
 def _quote(name: str) -> str:

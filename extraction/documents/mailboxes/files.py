@@ -131,11 +131,6 @@ def maildir_name(path: Path) -> str:
     return _MARKS.sub("", path.name)
 
 
-def is_delivered(path: Path) -> bool:
-    """Returns True if a file in a Maildir is a mail: neither in delivery nor a server's own file."""
-    return path.parent.name in ("cur", "new")
-
-
 def _read(path: Path, start: int, size: int | None) -> bytes:
     try:
         with _open_file(path) as file:

@@ -188,7 +188,9 @@ def to_write_on(
     found: dict[Place, Rule] = {}
     for rule in rules[:MAX_RULES]:
         fits = SHORTEST_LINE <= rule[2] - rule[0] <= LONGEST_LINE and not _on(rule, printed)[1].any()
-        far = asking & _is_first(rule, rules)
+        # No other line stands before this one on its level.
+        first = not any(abs(one[1] - rule[1]) < ROW_ENDS and one[0] < rule[0] - 1 for one in rules)
+        far = asking & first
         if fits and not _in_table(rule, rules) and (place := _place(rule, words, far)) is not None:
             # Of two strokes on one line one is a pen's.
             found.setdefault(place, rule)
@@ -221,11 +223,6 @@ def _in_table(rule: Rule, rules: Sequence[Rule]) -> bool:
         and max(abs(other[0] - x0), abs(other[2] - x1)) < ROW_ENDS
         for other in rules
     )
-
-
-def _is_first(rule: Rule, rules: Sequence[Rule]) -> bool:
-    """Returns True if no other line stands before this one on its level."""
-    return not any(abs(one[1] - rule[1]) < ROW_ENDS and one[0] < rule[0] - 1 for one in rules)
 
 
 def _place(rule: Rule, words: _Boxes, asking: npt.NDArray[np.bool_]) -> Place | None:

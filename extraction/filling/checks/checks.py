@@ -162,11 +162,6 @@ class Checks:
         return holds
 
 
-def failed_checks(results: Results) -> tuple[str, ...]:
-    """Returns the names of the checks that do not hold."""
-    return tuple(name for name, holds in results.items() if holds is False)
-
-
 def _stated_checks(schema: Any) -> dict[str, Any]:
     """Returns the checks that a schema has at its root. Raises UnsupportedSchema if they are no object of checks."""
     if not isinstance(schema, dict):

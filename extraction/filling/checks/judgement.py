@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cinnabar.extraction.filling.checks.checks import FLAG, Check, Checks, Results, failed_checks
+from cinnabar.extraction.filling.checks.checks import FLAG, Check, Checks, Results
 from cinnabar.extraction.plan.run_options import OnCheck
 from cinnabar.extraction.store.records import Outcome, Record
 from cinnabar.schemas.automata.strings import json_text
@@ -32,7 +32,7 @@ def apply_checks(outcomes: Sequence[Outcome], checks: Checks | None, on_check: O
 
 
 def _judge(outcome: Outcome, record: Record, results: Results, checks: Checks, on_check: OnCheck) -> Outcome:
-    wrong = failed_checks(results)
+    wrong = [name for name, holds in results.items() if holds is False]
     kept = {flag for flag in record.flags if not flag.startswith(FLAG)}
     flags = tuple(sorted(kept | {f"{FLAG}{name}" for name in wrong}))
     outcome = replace(outcome, record=replace(record, checks=results, flags=flags))

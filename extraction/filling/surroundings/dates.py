@@ -58,7 +58,9 @@ def _label(one: Beside) -> Effect | None:
     if not _is_date(one) or not one.spans:
         return None
     # A field's own label claims nothing against it, whatever its words are.
-    beside, named = _last_part(one.before), _roles(one.asked.label)
+    # Its label on the line, without other dates and cells before it.
+    beside = re.split(r"\t| {3,}|\||;|\d", one.before)[-1][-60:]
+    named = _roles(one.asked.label)
     own, claimed = named or _roles(one.slot.description), _roles(beside)
     if set() < stems(one.asked.label) <= stems(beside):
         return None
@@ -202,11 +204,6 @@ def _day(one: Beside) -> datetime.date | None:
 
 def _roles(words: str) -> frozenset[str]:
     return frozenset(role for role, pattern in _ROLE_WORDS.items() if pattern.search(words.replace("_", " ")))
-
-
-def _last_part(before: str) -> str:
-    """Returns what stands right before a value on its line: its label, without other dates and cells before it."""
-    return re.split(r"\t| {3,}|\||;|\d", before)[-1][-60:]
 
 
 DATES: tuple[Kind, ...] = (_within_period, _label, _told_without_day, _birth, _period, _turned_year, _told_start)

@@ -10,7 +10,7 @@ from typing import Any
 
 from cinnabar.errors import UsageError
 from cinnabar.extraction.filling.model_sources import AUTO, READER
-from cinnabar.extraction.filling.run_models import serves_here
+from cinnabar.extraction.filling.run_models import BY_ITSELF, largest_model
 from cinnabar.extraction.store.files import failures
 from cinnabar.extraction.store.names import identifier
 from cinnabar.extraction.store.path_safety import check_links
@@ -91,7 +91,7 @@ def model_for(out: Path | None, schema_names: Sequence[str], asked: str | None) 
     kept = kept_model(out, schema_names[0]) if len(schema_names) == 1 else None
     if kept is not None:
         return str(kept)
-    return AUTO if began_with(out) is not None or (is_new(out) and serves_here()) else "default"
+    return AUTO if began_with(out) is not None or (is_new(out) and largest_model() in BY_ITSELF) else "default"
 
 
 def _check(waiting: Path, out: Path, schema_name: str) -> None:

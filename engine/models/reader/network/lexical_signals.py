@@ -244,14 +244,10 @@ def _word_matches(names: Tensor, words: Tensor, run: Tensor) -> Tensor:
         together = run[:, : count - more] == run[:, more:]
         alike = torch.where(together[:, None], near, UNLIKE_PHRASES)
         # A phrase leaves out words that lower its similarity.
-        better = torch.where(alike >= best, _to_similarity(alike), 0.0)
+        similar = ((alike - UNLIKE_PHRASES) / (ALIKE_PHRASES - UNLIKE_PHRASES)).clamp(0, 1)
+        better = torch.where(alike >= best, similar, 0.0)
         best = torch.maximum(alike, best)
         for k in range(more + 1):
             at = out[..., k : count - more + k]
             torch.maximum(at, better, out=at)
     return out
-
-
-def _to_similarity(alike: Tensor) -> Tensor:
-    """Returns products of vectors as similarities, 0 to 1."""
-    return ((alike - UNLIKE_PHRASES) / (ALIKE_PHRASES - UNLIKE_PHRASES)).clamp(0, 1)

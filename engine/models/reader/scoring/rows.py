@@ -92,11 +92,6 @@ def fields_within(form: Form) -> list[int]:
     return inside
 
 
-def refused_rows(array: int, anchors: Sequence[tuple[int, float]]) -> list[Row]:
-    """Returns the places (anchor in characters, probability) that could begin an item of an array and are not taken."""
-    return [Row(array, -1, anchor, chance, taken=False) for anchor, chance in anchors]
-
-
 def nest_rows(form: Form, anchors: Sequence[Sequence[tuple[int, float]]]) -> list[Row]:
     """Returns the rows of all arrays (anchor in characters, probability), parents before children.
 
