@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import EndlessModel
 from tests.support.tiny_network import tiny_model
 
 from cinnabar.engine.fill.engine import Engine
@@ -23,22 +21,13 @@ FORM = compile_schema(
 ).form
 
 
-class SlowModel(ReadingModel):
-    """A model that never ends with a passage that holds the word SLOW."""
-
-    def encode(self, passages: Sequence[Passage]) -> list[Any]:
-        while any("SLOW" in passage.text for passage in passages):
-            check_time()
-        return super().encode(passages)
-
-
 def request(text: str) -> Request:
     none = np.zeros(0, np.int32)
     return Request(text, FORM, Passage(text, text, 0, none, none, np.zeros((0, 4), np.float32)))
 
 
 def test_a_request_that_takes_too_long_fails_and_those_of_its_batch_are_filled() -> None:
-    engine = Engine(SlowModel())
+    engine = Engine(EndlessModel())
     with limit_batches(0.05):
         results = engine.fill([request(text) for text in ("name=A", "SLOW", "name=C")])
     assert [type(result) for result in results] == [Filled, Failed, Filled]

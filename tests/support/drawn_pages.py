@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 
+import pypdf
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
@@ -56,3 +57,10 @@ def glyph_pdf(*shown: str, glyphs: list[str]) -> bytes:
     out.write(f"xref\n0 7\n0000000000 65535 f \n{table}".encode())
     out.write(f"trailer<</Size 7/Root 1 0 R>>startxref\n{start}\n%%EOF\n".encode())
     return out.getvalue()
+
+
+def written(writer: pypdf.PdfWriter) -> bytes:
+    """Returns the bytes of a file."""
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()

@@ -20,7 +20,6 @@ from cinnabar.extraction.store.store import Store
 #: Changes a folder; the second path is that of a file outside of it.
 Damage = Callable[[Path, Path], None]
 RUN = "20260101T000000000Z-00000000"
-ENTRY = "20260101T000000000000Z-00000000"
 
 
 def prepared(out: Path) -> None:

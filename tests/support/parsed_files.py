@@ -20,3 +20,9 @@ def code_of(work: Callable[..., object], *given: object) -> str:
     with pytest.raises(DocumentError) as caught:
         work(*given)
     return caught.value.code
+
+
+def words_of(document: Document) -> list[str]:
+    """Returns the words of a document by their bounds."""
+    bounds = zip(document.words.start.tolist(), document.words.end.tolist(), strict=True)
+    return [document.text[a:b] for a, b in bounds]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import given
+from tests.support.remote_forms import form_of
 from tests.support.schema_strategies import schemas
 
 from cinnabar.engine.asking.prompt import messages, outline
-from cinnabar.schemas import compile_schema
-from cinnabar.schemas.form.form import Form
 
 NOTE: dict[str, Any] = {
     "type": "object",
@@ -24,10 +23,6 @@ NOTE: dict[str, Any] = {
     },
     "required": ["number", "day", "lines"],
 }
-
-
-def form_of(schema: dict[str, Any]) -> Form:
-    return compile_schema(schema).form
 
 
 def test_a_form_is_told_one_field_a_line_in_its_order() -> None:

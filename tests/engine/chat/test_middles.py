@@ -46,12 +46,6 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return load_language_model(folder, "cpu", "float32")
 
 
-@pytest.fixture(scope="module")
-def chat(model: LanguageModel) -> Iterator[LanguageChat]:
-    with serving(model) as made:
-        yield made
-
-
 def middle(before: str = BEFORE, behind: str = BEHIND, **settings: Any) -> ChatRequest:
     return replace(wanted(**settings), messages=(), gap=gap_between(before, behind))
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 from tests.support.effort import first, some
-from tests.support.scripted_decoder import Script, ScriptedDecoder, edited, favour, put_other, scripted
+from tests.support.random_scores import sure_script
+from tests.support.scripted_decoder import ScriptedDecoder, edited, favour, put_other, scripted
 from tests.support.tiny_models import BLOCK, END, FEW_KINDS, KINDS, REVISING, TOKENIZER, VOCABULARY, decoder
 
 from cinnabar.engine.language import denoiser as denoiser_module
@@ -135,25 +136,14 @@ def test_the_tables_of_a_batchs_graphs_are_made_once_and_those_of_old_ones_are_d
     assert made[4:] == [graphs[1], graphs[0]], "no tables stay but those of the present tasks"
 
 
-def answering(text: str, prompt: int) -> Script:
-    """Says this answer behind a prompt of some tokens."""
-    answer = [*TOKENIZER.encode(text), END]
-
-    def script(position: int, _: dict[int, int]) -> torch.Tensor:
-        at = position - prompt
-        return favour(answer[at] if 0 <= at < len(answer) else END)
-
-    return script
-
-
 def certain(text: str, prompt: int, traits: Traits = BLOCK) -> ScriptedDecoder:
     """A decoder that is sure of this answer behind a prompt of some tokens."""
-    return ScriptedDecoder(traits, answering(text, prompt))
+    return ScriptedDecoder(traits, sure_script(text.encode(), prompt))
 
 
 def certain_of(text: str, prompt: int, traits: Traits) -> Decoder:
     """The same for any kind of noise."""
-    return scripted(traits, answering(text, prompt))
+    return scripted(traits, sure_script(text.encode(), prompt))
 
 
 RECORD = '{"name": "Ann", "date": "2024-05-06", "total": 12.5, "lines": [{"kind": "ab"}, {"kind": null}]}'

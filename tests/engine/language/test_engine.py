@@ -11,6 +11,7 @@ import pytest
 import torch
 from tests.support.family_traits import FAMILY_TRAITS
 from tests.support.remote_forms import form_of, request
+from tests.support.scripted_model import filled
 from tests.support.tiny_checkpoint import write_checkpoint
 
 from cinnabar.engine.fill.engine import FormState
@@ -61,16 +62,11 @@ def prompt_of(preparer: RequestPreparer, one: Request) -> list[int]:
     return [*prepared.task.prompt]
 
 
-def whole(result: Any) -> Filled:
-    assert isinstance(result, Filled), result
-    return result
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("effort", ["instant", "low", "medium"])
 def test_every_request_gets_a_valid_record_in_its_order(model: LanguageModel, effort: str) -> None:
     requests = [asked(f"r{at}", TEXT * at) for at in range(4)]
-    results = [whole(result) for result in LanguageEngine(model, effort).fill(requests)]
+    results = [filled(result) for result in LanguageEngine(model, effort).fill(requests)]
     assert [result.id for result in results] == ["r0", "r1", "r2", "r3"]
     for result in results:
         assert FORM.judge is not None and FORM.judge.accepts(json.loads(result.record))
@@ -87,7 +83,7 @@ def test_every_state_that_is_shown_is_a_whole_valid_record_with_the_frozen_value
         assert FORM.judge is not None and FORM.judge.accepts(record)
         assert state.id == "b" or record["day"] == "2026-03-14"
         assert state.id == "b" or [line["what"] for line in record["lines"]] == ["apples"]
-    assert json.loads(whole(results[0]).record)["day"] == "2026-03-14"
+    assert json.loads(filled(results[0]).record)["day"] == "2026-03-14"
 
 
 def test_a_watcher_that_fails_ends_the_run(model: LanguageModel) -> None:
@@ -101,10 +97,10 @@ def test_a_watcher_that_fails_ends_the_run(model: LanguageModel) -> None:
 def test_what_is_frozen_is_exact_and_costs_no_passes(model: LanguageModel) -> None:
     known = {"number": '"frozen"', "day": "null", "kind": None, "lines__0__what": '"figs"'}
     (result,) = LanguageEngine(model, "medium").fill([asked("a", **known, lines__0__price="3")])
-    assert json.loads(whole(result).record) == {
+    assert json.loads(filled(result).record) == {
         "number": "frozen", "day": None, "lines": [{"what": "figs", "price": 3}],
     }  # fmt: skip
-    assert whole(result).steps == 0
+    assert filled(result).steps == 0
 
 
 def test_a_request_that_does_not_fit_fails_alone_with_its_reason(model: LanguageModel) -> None:
@@ -140,7 +136,7 @@ def test_a_demanded_value_that_the_document_does_not_print_is_missing_if_the_mod
     model: LanguageModel,
 ) -> None:
     (result,) = LanguageEngine(model, "instant").fill([asked("a")])
-    leaf = whole(result).leaves["/number"]
+    leaf = filled(result).leaves["/number"]
     assert leaf.origin in ("generated", "absent", "minimal") and leaf.missing
 
 
@@ -152,7 +148,7 @@ def test_a_value_in_which_its_calibration_does_not_believe_is_null_where_it_may_
         scale = Scale(bias, {})
         calibration = Calibration(scale, scale, scale, "")
         (found,) = LanguageEngine(model, "instant", calibration=calibration).fill([asked("a", form=form)])
-        record: dict[str, Any] = json.loads(whole(found).record)
+        record: dict[str, Any] = json.loads(filled(found).record)
         return record
 
     sure = read(5.0)
@@ -205,8 +201,8 @@ def test_a_watched_fill_tells_the_valid_states_of_each_request(tmp_path: Path) -
     model = load_language_model(folder, "cpu", "float32")
     requests = [asked("a", day='"2026-03-14"'), asked("b", TEXT * 2)]
     states: list[FormState] = []
-    results = [whole(result) for result in LanguageEngine(model).fill(requests, watcher=states.append)]
-    assert [r.record for r in results] == [whole(r).record for r in LanguageEngine(model).fill(requests)]
+    results = [filled(result) for result in LanguageEngine(model).fill(requests, watcher=states.append)]
+    assert [r.record for r in results] == [filled(r).record for r in LanguageEngine(model).fill(requests)]
     for result in results:
         own = [state for state in states if state.id == result.id]
         assert [state.step for state in own] == sorted({state.step for state in own}) and own[0].step == 0

@@ -14,17 +14,16 @@ from tests.support.cases import each
 from tests.support.effort import examples
 from tests.support.left_to_judge import left_to_judge
 from tests.support.random_schemas import forms
+from tests.support.remote_forms import form_of
 from tests.support.tiny_models import TOKENIZER
 
 from cinnabar.engine.language.graph_cache import cached_graph
 from cinnabar.engine.language.record_graph import RecordGraph, graph_of
 from cinnabar.engine.models.language.lifting import Vocabulary
 from cinnabar.errors import NotAccepted, TooLarge
-from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.operations import literals
 from cinnabar.schemas.automata.strings import parse
 from cinnabar.schemas.form.fitting import fit
-from cinnabar.schemas.form.form import Form
 from cinnabar.schemas.form.record_language import one_line, record_language
 
 BRIDGES = [
@@ -46,10 +45,6 @@ SCHEMA = {
     "required": ["name", "date"],
     "additionalProperties": False,
 }  # fmt: skip
-
-
-def form_of(schema: Any) -> Form:
-    return compile_schema(schema).form
 
 
 def graph(schema: Any = SCHEMA) -> RecordGraph:

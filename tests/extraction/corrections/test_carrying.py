@@ -41,7 +41,6 @@ def carry(value, made, schema, pointer="/lines"):
     return carry_over(place(value, pointer), place(made, pointer, "copied", 0.5), new, old)
 
 
-TEXT = {"type": ["string", "null"]}
 NUMBER = {"type": ["integer", "null"]}
 
 

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 from tests.support.begun_runs import begun_backfill, begun_extraction
-from tests.support.reading_model import ReadingModel
+from tests.support.reading_model import EndlessModel, ReadingModel
 from tests.support.told_progress import Told
 
-from cinnabar.engine.request import Passage
-from cinnabar.engine.work_time import check_time
 from cinnabar.extraction.filling import batch_reader, pipeline, timed_filling
 from cinnabar.extraction.filling.model_sources import ModelSource
 from cinnabar.extraction.plan.run_options import RunOptions
@@ -26,17 +24,8 @@ SOURCE = load_schema({"title": "note", "type": "object", "properties": NAME, "re
 MORE = load_schema({"title": "note", "type": "object", "properties": NAME | {"place": {"type": ["string", "null"]}}})
 
 
-class Endless(ReadingModel):
-    """A model that never ends with a passage that holds the word SLOW."""
-
-    def encode(self, passages: Sequence[Passage]) -> list[Any]:
-        while any("SLOW" in passage.text for passage in passages):
-            check_time()
-        return super().encode(passages)
-
-
 def source(model: ReadingModel | None = None) -> ModelSource:
-    found = model or Endless()
+    found = model or EndlessModel()
     return ModelSource("reading", lambda: found)
 
 

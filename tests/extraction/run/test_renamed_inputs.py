@@ -33,11 +33,6 @@ def read(place: Path, out: Path, told: Told | None = None, **options: object) ->
     return extract([place], NOTE, out, READING, chosen, told)
 
 
-def outcomes(out: Path, run_id: str) -> list[tuple[str, str]]:
-    rows = query(out, f"SELECT path, outcome FROM outcomes WHERE run_id = '{run_id}' ORDER BY 1").rows
-    return [(Path(path).name, outcome) for path, outcome in rows]
-
-
 @pytest.mark.parametrize("seed", first(1, range(4)))
 def test_a_refused_file_is_read_under_another_name_and_not_under_another_folder(tmp_path: Path, seed: int) -> None:
     draw, docs, out = random.Random(seed), tmp_path / "docs", tmp_path / "out"

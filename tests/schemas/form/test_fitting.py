@@ -24,7 +24,6 @@ TEXT = {"type": "string"}
 NUMBER = {"type": "number"}
 PERSON = {"type": "object", "title": "Person", "properties": {"name": TEXT}, "required": ["name"]}
 ROBOT = {"type": "object", "title": "Robot", "properties": {"serial": NUMBER}, "required": ["serial"]}
-WHO = {"anyOf": [PERSON, ROBOT, {"type": "null"}]}
 
 
 def form(schema: Any) -> Form:

@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.effort import examples
 from tests.support.left_to_judge import left_to_judge
+from tests.support.remote_forms import form_of
 from tests.support.schema_strategies import hard_schemas, hard_values, near, schemas
 
 from cinnabar.errors import NotAccepted, TooLarge, UnsupportedSchema
-from cinnabar.schemas import compile_schema
 from cinnabar.schemas.automata.automaton import Automaton
 from cinnabar.schemas.automata.strings import canonical_string, json_text, parse, scalar_text
 from cinnabar.schemas.form.fitting import accept, fit
@@ -26,10 +26,6 @@ from cinnabar.schemas.pointers import MISSING, escape
 
 TEXT = {"type": "string"}
 DIGIT = {"type": "integer", "minimum": 0, "maximum": 9}
-
-
-def form_of(schema: Any) -> Form:
-    return compile_schema(schema).form
 
 
 def closed(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:

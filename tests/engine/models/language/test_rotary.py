@@ -19,7 +19,6 @@ from cinnabar.engine.models.language.traits import Traits
 
 #: Positions up to the last of 128K, most of them no numbers of bfloat16 or float16.
 AT = torch.tensor([0, 1, 17, 4095, 8191, 32_767, 32_769, 40_961, 65_537, 99_991, 131_071])
-LONG = int(AT[-1]) + 1
 #: Each case: model_type, max_position_embeddings, head_dim, rope_theta, scaling, expected window. The first ones are as
 #: published, or as their cards tell users to write them.
 CASES: dict[str, tuple[str, int, int, float, dict[str, Any], int]] = {

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import each
+from tests.support.parsed_files import words_of
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.content import builder as building
@@ -16,11 +17,6 @@ from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.marked_text import part_text
 from cinnabar.extraction.documents.content.parse_context import ParseContext
 from cinnabar.extraction.documents.processes.frames import HEADER, BadFrame, lengths, pack, unpack
-
-
-def words_of(document: Document) -> list[str]:
-    bounds = zip(document.words.start.tolist(), document.words.end.tolist(), strict=True)
-    return [document.text[a:b] for a, b in bounds]
 
 
 def assert_sound(document: Document) -> None:

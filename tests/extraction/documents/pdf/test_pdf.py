@@ -11,9 +11,9 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 from tests.support import parsed_files
 from tests.support.drawn_pages import Draw, drawn
+from tests.support.parsed_files import words_of
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import DEFAULT, FLAGS, ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.plan.outcomes import UNREADABLE
@@ -31,11 +31,6 @@ def line(text: str, x: float = 72, y: float = 700, size: float = 10) -> Draw:
         sheet.drawString(x, y, text)
 
     return draw
-
-
-def words_of(document: Document) -> list[str]:
-    bounds = zip(document.words.start.tolist(), document.words.end.tolist(), strict=True)
-    return [document.text[a:b] for a, b in bounds]
 
 
 def code_of(data: bytes, settings: ParserSettings = DEFAULT) -> str:

@@ -10,7 +10,7 @@ import pytest
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObject, StreamObject, TextStringObject
 from reportlab.lib.utils import ImageReader
 from tests.extraction.documents.web.test_invoice import CII
-from tests.support.drawn_pages import drawn, text_pages
+from tests.support.drawn_pages import drawn, text_pages, written
 
 from cinnabar.errors import DocumentError
 from cinnabar.extraction.documents.chunking import Chunk
@@ -33,12 +33,6 @@ def with_files(data: bytes, *files: tuple[str, bytes]) -> bytes:
     for name, content in files:
         writer.add_attachment(name, content)
     return written(writer)
-
-
-def written(writer: pypdf.PdfWriter) -> bytes:
-    buffer = io.BytesIO()
-    writer.write(buffer)
-    return buffer.getvalue()
 
 
 def encrypted(user: str, owner: str, text: str = "secret sum", algorithm: str = "AES-256") -> bytes:

@@ -17,9 +17,10 @@ from pypdf.generic import (
     TextStringObject,
 )
 from reportlab.pdfgen import canvas
+from tests.support.drawn_pages import written
+from tests.support.parsed_files import parts
 
 from cinnabar.errors import DocumentError
-from cinnabar.extraction.documents.content.document import Document
 from cinnabar.extraction.documents.content.parse_context import ParserSettings
 from cinnabar.extraction.documents.ingest import parse
 from cinnabar.extraction.documents.pdf.annotations import leaves
@@ -40,19 +41,9 @@ def form(bare: bool = False, **values: str) -> bytes:
     return written(writer)
 
 
-def written(writer: pypdf.PdfWriter) -> bytes:
-    buffer = io.BytesIO()
-    writer.write(buffer)
-    return buffer.getvalue()
-
-
-def part_texts(document: Document, kind: str) -> list[str]:
-    return [document.text[part.start : part.end] for part in document.parts if part.kind == kind]
-
-
 def test_a_value_without_an_appearance_is_read_with_its_name_and_box() -> None:
     document = parse(form(bare=True, customer="Alice Smith", city="Ghent"), "a.pdf")
-    assert part_texts(document, "fields") == ["customer: Alice Smith\ncity: Ghent"]
+    assert parts(document, "fields") == ["customer: Alice Smith\ncity: Ghent"]
     fields = next(part for part in document.parts if part.kind == "fields")
     assert (fields.page, document.parts[fields.parent].kind) == (1, "page")
     words = zip(document.words.start.tolist(), document.words.end.tolist(), strict=True)
@@ -64,7 +55,7 @@ def test_a_value_without_an_appearance_is_read_with_its_name_and_box() -> None:
 def test_a_value_that_the_page_shows_comes_once() -> None:
     document = parse(form(customer="Alice Smith"), "a.pdf")
     assert document.text.split() == ["Form", "Alice", "Smith"]
-    assert part_texts(document, "fields") == []
+    assert parts(document, "fields") == []
 
 
 def test_an_appearance_with_another_text_does_not_hide_the_value() -> None:
@@ -72,7 +63,7 @@ def test_an_appearance_with_another_text_does_not_hide_the_value() -> None:
     field = writer.pages[0]["/Annots"][0].get_object()  # type: ignore[index]
     field[NameObject("/V")] = TextStringObject("Bob")
     document = parse(written(writer), "a.pdf")
-    assert part_texts(document, "fields") == ["customer: Bob"]
+    assert parts(document, "fields") == ["customer: Bob"]
     assert "Alice Smith" in document.text
 
 
@@ -87,7 +78,7 @@ def test_boxes_and_choices_tell_their_state_once() -> None:
     sheet.drawString(100, 700, "Order")
     sheet.save()
     document = parse(buffer.getvalue(), "a.pdf")
-    (fields,) = part_texts(document, "fields")
+    (fields,) = parts(document, "fields")
     assert fields.splitlines() == ["agreed: Yes", "urgent: Off", "colour: blue"]
     assert document.text.count("Peru") == 1
 
@@ -96,7 +87,7 @@ def test_a_field_without_a_box_on_a_page_is_read() -> None:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(form(customer="Alice Smith")))
     del writer.pages[0][NameObject("/Annots")]
     document = parse(written(writer), "a.pdf")
-    assert part_texts(document, "fields") == ["customer: Alice Smith"]
+    assert parts(document, "fields") == ["customer: Alice Smith"]
 
 
 def test_a_typed_password_and_a_hidden_field_are_left_out() -> None:
@@ -105,10 +96,10 @@ def test_a_typed_password_and_a_hidden_field_are_left_out() -> None:
     secret[NameObject("/Ff")] = NumberObject(1 << 13)
     inner[NameObject("/F")] = NumberObject(2)
     document = parse(written(writer), "a.pdf")
-    assert part_texts(document, "fields") == ["plain: shown"]
+    assert parts(document, "fields") == ["plain: shown"]
     assert "hidden_text" in document.flags
     read = parse(written(writer), "a.pdf", ParserSettings(hidden=True))
-    assert part_texts(read, "fields") == ["inner: unseen\nplain: shown"]
+    assert parts(read, "fields") == ["inner: unseen\nplain: shown"]
 
 
 def test_comments_are_a_part_of_their_page_with_their_author() -> None:
@@ -118,7 +109,7 @@ def test_comments_are_a_part_of_their_page_with_their_author() -> None:
     writer.add_annotation(0, note)
     writer.add_annotation(0, FreeText(text="typed on top", rect=(50, 450, 200, 480)))
     document = parse(written(writer), "a.pdf")
-    assert part_texts(document, "notes") == ["Ann: Check this sum\ntyped on top"]
+    assert parts(document, "notes") == ["Ann: Check this sum\ntyped on top"]
     assert document.text.count("typed on top") == 1
 
 
@@ -133,7 +124,7 @@ def test_the_data_of_an_xfa_form_are_read() -> None:
     acro_form = DictionaryObject({NameObject("/Fields"): ArrayObject(), NameObject("/XFA"): packets})
     writer.root_object[NameObject("/AcroForm")] = acro_form
     document = parse(written(writer), "a.pdf")
-    assert part_texts(document, "fields") == ["order.buyer: Alice\norder.sum: 42.50"]
+    assert parts(document, "fields") == ["order.buyer: Alice\norder.sum: 42.50"]
     data.set_data(b"<datasets><data>")
     assert "form_unread" in parse(written(writer), "a.pdf").flags
 
@@ -157,7 +148,7 @@ def test_any_value_of_a_field_is_read_or_blank(value: str) -> None:
     field = writer.pages[0]["/Annots"][0].get_object()  # type: ignore[index]
     field[NameObject("/V")] = TextStringObject(value)
     document = parse(written(writer), "a.pdf")
-    (found,) = part_texts(document, "fields") or [""]
+    (found,) = parts(document, "fields") or [""]
     assert found.split() == (["name:", *value.split()] if value.strip() else [])
     assert np.isfinite(document.words.box).all()
 
@@ -172,7 +163,7 @@ def test_a_checked_box_without_an_appearance_is_checked() -> None:
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(buffer.getvalue()))
     for annotation in writer.pages[0]["/Annots"]:  # type: ignore[attr-defined]
         del annotation.get_object()["/AP"]
-    assert part_texts(parse(written(writer), "a.pdf"), "fields") == ["agreed: Yes\nurgent: Off"]
+    assert parts(parse(written(writer), "a.pdf"), "fields") == ["agreed: Yes\nurgent: Off"]
 
 
 def radio(drawn: bool, states: bool, chosen: str) -> bytes:
@@ -194,7 +185,7 @@ def radio(drawn: bool, states: bool, chosen: str) -> bytes:
 
 @pytest.mark.parametrize("drawn", [True, False])
 def test_the_chosen_radio_button_is_the_value_of_its_group(drawn: bool) -> None:
-    assert part_texts(parse(radio(drawn, True, "Card"), "a.pdf"), "fields") == ["pay: Card"]
+    assert parts(parse(radio(drawn, True, "Card"), "a.pdf"), "fields") == ["pay: Card"]
 
 
 def test_the_tree_of_the_form_tells_the_value_of_buttons_without_states() -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from tests.support.reading_model import ReadingModel
+from tests.support.remote_forms import form_of
 
 from cinnabar.engine.fill.engine import Engine
 from cinnabar.engine.request import Filled, Leaf, Passage, Request
 from cinnabar.extraction.filling.merge.merging import prefer_confident_record
-from cinnabar.schemas import compile_schema
 from cinnabar.schemas.form.form import Form
 
 TEXT = {"type": ["string", "null"]}
@@ -22,10 +21,6 @@ ORDERS = {
     "properties": {"title": TEXT, "total": {"type": "number"}, "orders": {"type": "array", "items": ORDER}},
     "required": ["title", "total", "orders"],
 }
-
-
-def form_of(schema: Any) -> Form:
-    return compile_schema(schema).form
 
 
 def read(form: Form, text: str, sure: float, lists: float | None = None, **surest: float) -> Filled:

@@ -12,7 +12,6 @@ def number(description: str, **more: Any) -> dict[str, Any]:
     return {"type": ["number", "null"], "description": description, **more}
 
 
-RENT = number("Monthly rent in euros.")
 BALANCE = number("Balance of the account.")
 
 
