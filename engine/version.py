@@ -26,7 +26,7 @@ VERSIONS: dict[str, int] = {
     "language": 27,
     "remote": 13,
     "parsing": 18,
-    "merging": 26,
+    "merging": 27,
     "routing": 11,
     "plain": 14,
     "pdf": 16,

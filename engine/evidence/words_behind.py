@@ -1,8 +1,8 @@
 """Finds the words behind a value that was not copied but chosen among options or spelled out.
 
-If the text prints the value, in any letter case and with anything between its words, these are its words; of several
-places the one after the field's name counts. Otherwise they are words of the option and its description, or of the
-field that a boolean affirms, at the place where most of them stand close together. A value with neither gets no words.
+If the text prints the value, or other words of the schema for it, in any letter case and with anything between, these
+are its words; of several places the one after the field's name counts. Otherwise they are words of the option and its
+description, or of the field that a boolean affirms, where most of them stand close together. Else it gets no words.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 from cinnabar.engine.evidence.search import behind_label, search_in
 from cinnabar.engine.models.reader.inputs.questions import Question, form_questions
@@ -44,13 +45,12 @@ def words_behind(form: Form, leaf: Leaf, text: str, region: tuple[int, int]) -> 
     whole = (0, min(len(text), FARTHEST))
     if leaf.text == "true":
         return _close_words(text, (start, end), asked)
-    value = str(json.loads(leaf.text or ""))
-    for searched in dict.fromkeys([region, whole]):
-        if printed := search_in(text).printed(value, searched, name=True):
+    at = slot.options.index(leaf.text) if leaf.text in slot.options else None
+    names = str(json.loads(leaf.text or "")), *(() if at is None else slot.words_of(at))
+    for searched, name in product(dict.fromkeys([region, whole]), names):
+        if printed := search_in(text).printed(name, searched, name=True):
             return (behind_label(text, printed, asked.label),)
-    if leaf.text in slot.options:
-        return _close_words(text, (start, end), questions.options[leaf.slot][slot.options.index(leaf.text)])
-    return ()
+    return () if at is None else _close_words(text, (start, end), questions.options[leaf.slot][at])
 
 
 def row_region(pointer: str, rows: Mapping[str, tuple[int, float]], length: int) -> tuple[int, int]:

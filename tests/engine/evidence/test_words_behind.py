@@ -21,6 +21,7 @@ FORM = compile_schema(
             },
             "pets_allowed": {"type": "boolean", "description": "Whether animals may live there."},
             "count": {"type": "integer"},
+            "letter": {"enum": ["claim", "order"], "x-cinnabar-options": {"claim": ["hiermit beanstande ich"]}},
         },
     }
 ).form
@@ -40,15 +41,14 @@ def words(field: str, value: str, text: str, origin: Origin = "chosen", begin: i
         ("/kind", '"no"', "November: nothing, no", ["no"]),
         ("/kind", '"no"', "November nights", []),
         ("/kind", '"userunknown"', "superuserunknown", []),
-        ("/kind", '"General Practitioner"', "General Practitioner left. Kind: General Practitioner",
-         ["General Practitioner"]),
-        ("/payment", '"card"', "Total 12.00. Visa DEBIT ended 1234, credit slip",
-         ["DEBIT ended 1234, credit"]),
+        ("/kind", '"userunknown"', "userunknown left. Kind: userunknown", ["userunknown"]),
+        ("/payment", '"card"', "12.00. Visa DEBIT ended 1234, credit slip", ["DEBIT ended 1234, credit"]),
         ("/payment", '"card"', "He paid. That is all.", []),
         ("/pets_allowed", "true", "Smoking: no. Pets are allowed.", ["Pets are allowed"]),
         ("/pets_allowed", "false", "Pets are not allowed.", []),
         ("/count", "7", "Seats: 17, rows: 7", ["7"]),
         ("/count", "null", "7", []),
+        ("/letter", '"complaint"', "Hiermit beanstande ich die Lieferung.", ["Hiermit beanstande ich"]),
     ],
 )  # fmt: skip
 def test_the_words_behind_a_value_are_found(field: str, value: str, text: str, behind: list[str]) -> None:
