@@ -48,7 +48,7 @@ def words(field: str, value: str, text: str, origin: Origin = "chosen", begin: i
         ("/pets_allowed", "false", "Pets are not allowed.", []),
         ("/count", "7", "Seats: 17, rows: 7", ["7"]),
         ("/count", "null", "7", []),
-        ("/letter", '"complaint"', "Hiermit beanstande ich die Lieferung.", ["Hiermit beanstande ich"]),
+        ("/letter", '"claim"', "Hiermit beanstande ich die Lieferung.", ["Hiermit beanstande ich"]),
     ],
 )  # fmt: skip
 def test_the_words_behind_a_value_are_found(field: str, value: str, text: str, behind: list[str]) -> None:
