@@ -107,7 +107,9 @@ def report(
     Examples:
       cinnabar status report --out tables --to report.html
     """
-    run_id = run or _last_run(out)
+    # The last run of a model; what a person corrected is a run, too.
+    sql = "SELECT run_id FROM runs ORDER BY arguments ->> 'model' IS NULL, run_id DESC LIMIT 1"
+    run_id = run or str(query(out, sql).rows[0][0])
     written = write_report(out, run_id, to)
     yield {"run_id": run_id, "report": str(written)}
     print(harmless(str(written)))
@@ -141,12 +143,6 @@ def verify(
     looked = (with_noun(checked.batches, "batch", "batches"), with_noun(checked.files, "file"))
     print(f"{', '.join(looked)}, {with_noun(checked.records, 'record')}: {broken}")
     return 1 if checked.problems else 0
-
-
-def _last_run(out: Path) -> str:
-    """Returns the last run of a model; what a person corrected is a run, too."""
-    sql = "SELECT run_id FROM runs ORDER BY arguments ->> 'model' IS NULL, run_id DESC LIMIT 1"
-    return str(query(out, sql).rows[0][0])
 
 
 def _ending(run: dict[str, Any]) -> str:

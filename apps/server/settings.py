@@ -5,7 +5,6 @@ The log has no word of a document: an exception is told by its type and place al
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import os
 import re
@@ -15,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cinnabar.engine.remote.serving import is_this_machine
 from cinnabar.errors import UsageError
 from cinnabar.wording import harmless
 
@@ -54,21 +54,11 @@ class ServerSettings:
             raise UsageError(f"--timeout: expected more than 0, got {self.timeout:g}")
         if self.max_body < 1:
             raise UsageError(f"--max-body: expected at least 1, got {self.max_body}")
-        if self.key is None and not self.is_local:
+        if self.key is None and not is_this_machine(self.host):
             raise UsageError(
                 f"--host {self.host}: other machines could ask; expected --api-key-file FILE with it, or a --host of"
                 " this machine, such as 127.0.0.1"
             )
-
-    @property
-    def is_local(self) -> bool:
-        """Whether only this machine can reach the server."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
 
     def allows(self, host: str) -> bool:
         """Returns whether a `Host` names this server: a page of the web that a browser shows names another one."""

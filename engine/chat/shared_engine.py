@@ -219,7 +219,9 @@ class SharedEngine:
                 self._changed.wait_for(lambda: self._queue or self._undecoded or self._closed)
                 if self._closed:
                     return
-                batch = [] if self._is_task_next() else self._batch()
+                # A task is next that has waited longer than the request that is to be filled next.
+                first, tasks = self._first(), self._undecoded
+                batch = [] if tasks and (first is None or tasks[0].since < first.since) else self._batch()
             if batch:
                 self._fill(batch)
             else:
@@ -241,11 +243,6 @@ class SharedEngine:
         if batch:
             self._fill(batch)
             self._turn = 2 * time.monotonic() - begun
-
-    def _is_task_next(self) -> bool:
-        """Returns whether a task has waited longer than the request that is to be filled next."""
-        first = self._first()
-        return bool(self._undecoded) and (first is None or self._undecoded[0].since < first.since)
 
     def _first(self) -> AwaitedRecord | None:
         """Returns the oldest request.

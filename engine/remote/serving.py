@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -135,6 +137,13 @@ def _check_url(url: str) -> str:
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise UsageError("base_url: expected no user, password or query in the address")
     return url.rstrip("/")
+
+
+def is_this_machine(host: str) -> bool:
+    """Returns whether a host is this machine, which others cannot listen to or reach under that name."""
+    with suppress(ValueError):
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    return False
 
 
 def is_plain(url: str) -> bool:

@@ -54,7 +54,8 @@ def read_answer(request: Request, wire: Wire, text: str) -> Filled | list[str]:
     taken = Taken()
     if wire.schema is not None:
         try:
-            answer = parse(_without_fence(text))
+            fenced = _FENCED.fullmatch(text.strip())
+            answer = parse(fenced[1] if fenced else text)
         except ValueError as error:
             return [f"the whole answer: expected one JSON object, got other text ({error})"]
         root = wire.form.root
@@ -77,12 +78,6 @@ def find_unstated(request: Request, texts: Iterable[tuple[Slot, str | None]]) ->
         if text is not None and len(text) > most and not slot.options and text[0] == '"'
         if (length := json_length(text.encode())) > most
     ]
-
-
-def _without_fence(text: str) -> str:
-    """Returns the answer without the code fence around it, if there is one."""
-    fenced = _FENCED.fullmatch(text.strip())
-    return fenced[1] if fenced else text
 
 
 def record_of(

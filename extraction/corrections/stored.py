@@ -91,17 +91,16 @@ def correction_rows(
         if row["undoes"]:
             stored.undone[pair].append(Undo(row["identity"], row["undoes"], row["who"], row["made"]))
         else:
-            stored.corrections[pair].append(_correction(row))
+            same = {name: row[name] for name in _ALIKE}
+            made = Correction(
+                **same, action=Action(row["action"]), evidence=evidence_in(row), fixed=row["units"] or "[]"
+            )
+            stored.corrections[pair].append(made)
     return stored
 
 
 # What a correction and its row have by the same name.
 _ALIKE = ("identity", "document", "schema_name", "schema_fingerprint", "pointer", "before", "after", "who", "made")
-
-
-def _correction(row: dict[str, Any]) -> Correction:
-    same = {name: row[name] for name in _ALIKE}
-    return Correction(**same, action=Action(row["action"]), evidence=evidence_in(row), fixed=row["units"] or "[]")
 
 
 def _row_of(one: Correction, run_id: str) -> dict[str, Any]:

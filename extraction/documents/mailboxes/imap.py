@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import imaplib
-import ipaddress
 import os
 import re
 import ssl
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cinnabar.closing import Closing
+from cinnabar.engine.remote.serving import is_this_machine
 from cinnabar.errors import CinnabarError, DocumentError, NoMailbox, RunError, UsageError
 from cinnabar.extraction.documents.content.inputs import Content
 from cinnabar.extraction.documents.content.limits import MAX_FILE
@@ -158,7 +158,7 @@ class ImapMailbox(Closing):
         try:
             if not address.encrypted and "STARTTLS" in connection.capabilities:
                 connection.starttls(context)
-            elif not address.encrypted and not _is_this_machine(address.host):
+            elif not address.encrypted and not is_this_machine(address.host):
                 raise UsageError(f"{address}: the server offers no encryption for the password; try imaps://")
             if f"AUTH={credential.mechanism}" in connection.capabilities:
                 # A server that refuses a token tells the reason first, and goes on once it has an answer.
@@ -249,12 +249,3 @@ def _utf7(name: str) -> str:
         return f"&{text}-"
 
     return re.sub(r"[^\x20-\x7e]+", shift, name.replace("&", "&-"))
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -85,7 +85,8 @@ def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], l
     order: list[int] = []
     gaps: list[str] = []
     for region in _regions(index, box, rows, page.text, depth=0):
-        pitch = _pitch(region)
+        # The usual distance between lines in points; fewer than four lines have none.
+        pitch = float(np.median(np.diff([line.bottom for line in region]))) if len(region) >= 4 else 0.0
         left = min(rows[i][0] for line in region for i in line.words)
         above: WordLine | None = None
         for line in region:
@@ -120,13 +121,6 @@ def _read(index: list[int], box: _Floats, page: PageWords) -> tuple[list[int], l
 def _blanks(gap: float, height: float) -> str:
     """Returns two to eight blanks for a gap wider than a letter is high."""
     return " " * max(2, min(_MAX_GAP, 1 + round(gap / height)))
-
-
-def _pitch(lines: Sequence[WordLine]) -> float:
-    """Returns the usual distance between lines in points; 0 for fewer than four lines."""
-    if len(lines) < 4:
-        return 0.0
-    return float(np.median(np.diff([line.bottom for line in lines])))
 
 
 def _without_doubles(index: list[int], rows: list[list[float]], text: list[str]) -> list[int]:

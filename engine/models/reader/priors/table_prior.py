@@ -214,19 +214,15 @@ def _field_scores(
     for own in tables.values():
         scores |= {path: np.zeros(pieces, np.float32) for path in own[0].fields}
         for table in own:
-            of_heads = _head_scores(table.claims, config)
+            claims = table.claims
+            rivals = np.maximum(most_of_others(claims.T).T, most_of_others(claims))
+            of_heads = (config.own * claims - config.others * rivals * (1 - claims)).astype(np.float32)
             behind = of_heads - config.inside * np.clip(of_heads / config.own, 0, 1).astype(np.float32)
             for run in (run for line in table.body for run in line):
                 for path, first, later in zip(table.fields, of_heads[run.head], behind[run.head], strict=True):
                     scores[path][run.first : run.until] = later
                     scores[path][run.first] = first
     return scores
-
-
-def _head_scores(claims: Floats, config: TablePriorConfig) -> Floats:
-    """Returns the score that each head gives to each field: [H, F]."""
-    rivals = np.maximum(most_of_others(claims.T).T, most_of_others(claims))
-    return (config.own * claims - config.others * rivals * (1 - claims)).astype(np.float32)
 
 
 def _row_scores(tables: Sequence[PriorTable], pieces: int, config: TablePriorConfig) -> Floats:

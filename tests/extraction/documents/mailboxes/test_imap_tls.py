@@ -89,7 +89,7 @@ def test_a_remote_server_without_encryption_gets_no_password(
 ) -> None:
     with imap_server.running() as server:
         # The server runs on this machine, so the test makes it count as a remote one.
-        monkeypatch.setattr("cinnabar.extraction.documents.mailboxes.imap._is_this_machine", lambda _: False)
+        monkeypatch.setattr("cinnabar.extraction.documents.mailboxes.imap.is_this_machine", lambda _: False)
         asked = ImapAddress("127.0.0.1", server.port, imap_server.USER, "INBOX", False)
         with pytest.raises(UsageError, match="the server offers no encryption for the password; try imaps://"):
             ImapMailbox(asked)
