@@ -28,8 +28,7 @@ from cinnabar.extraction.review.drafting.labels import draft_of_labels
 from cinnabar.extraction.store.reading import plain
 from cinnabar.wording import harmless, with_noun
 
-#: What is said if documents have no labels in common.
-NO_LABELS = "they print no labels alike: the schema is a template, in which to write your fields"
+NO_LABELS = "they print no labels alike: the schema has no fields, write yours before you extract"
 # The most documents that are looked at, more of them change little, and those in which values are shown.
 _MOST_DOCUMENTS, _SHOWN = 20, 2
 
@@ -65,9 +64,9 @@ def init(
             schema = library_schema(nearest)
         else:
             schema = draft_of_labels([*parsed.values()])
-            print_notice("fields drafted from their labels" if schema else NO_LABELS)
+            print_notice("fields drafted from their labels" if schema["properties"] else NO_LABELS)
     done = make_project(folder, documents, schema)
-    if schema is not None and str(folder / SCHEMA) in done.written:
+    if schema and schema["properties"] and str(folder / SCHEMA) in done.written:
         fields = fields_found(schema, dict([*parsed.items()][:_SHOWN]))
     yield asdict(done) | {"fields": [plain(asdict(one)) for one in fields]}
     for name in done.written:

@@ -113,7 +113,7 @@ class Project:
 def make_project(folder: Path, documents: list[Path] | None = None, schema: dict[str, Any] | None = None) -> Project:
     """Makes a project in this folder; a file that exists is kept.
 
-    With `documents` there is no sample document, and the files name these; `schema` takes the template's place.
+    With `documents` there is no sample document, and the files name these; `schema` takes the sample's place.
     """
     own = [path.absolute() for path in documents or ()]
     paths = own or [(folder / "documents").absolute()]
@@ -166,11 +166,15 @@ COMMENT = """{origin}.
 Check each field, leave out what you do not want, and add your own. The reader sees names, titles, descriptions and
 choices only: say in each description what the field is.
 Documents may lack a value: `'null'` among the types allows that."""
+DRAFT = "A draft, whose fields are the labels that your documents print"
+NO_FIELDS = """No fields yet: your documents print no labels alike. Write yours under `properties`, each as this one:
+  received_by: {title: Received by, description: Name of the person who took it., type: [string, 'null']}
+and their names under `required`"""
 
 
 def schema_document(schema: dict[str, Any]) -> str:
     """Returns a schema of the library, or a draft, as the text of a YAML file."""
-    draft = "A draft, whose fields are the labels that your documents print"
-    origin = f"The schema `{schema['title']}` of the library" if schema["title"] in LIBRARY else draft
-    head = "".join(f"# {line}\n" for line in COMMENT.format(origin=origin).splitlines())
-    return head + yaml_text(schema)
+    origin = DRAFT if schema["properties"] else NO_FIELDS
+    if schema["title"] in LIBRARY:
+        origin = f"The schema `{schema['title']}` of the library"
+    return "".join(f"# {line}\n" for line in COMMENT.format(origin=origin).splitlines()) + yaml_text(schema)

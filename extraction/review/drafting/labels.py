@@ -26,10 +26,10 @@ _LABEL = re.compile(r"(?P<label>[^\W\d_][^:\n]{0,59}?) ?:(?:\s+(?P<value>.+))?")
 _MEASURED = re.compile(r"([-−]?\d[\d.,'’ ]*)\s[^\s\d]{1,8}")
 
 
-def draft_of_labels(documents: Sequence[Document]) -> dict[str, Any] | None:
+def draft_of_labels(documents: Sequence[Document]) -> dict[str, Any]:
     """Returns a schema with a field for each label, and a list for the table, that a share of the documents print.
 
-    None if they have fewer than two labels and no table in common.
+    It has no fields if they have fewer than two labels and no table in common.
     """
     labelled: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     tables: defaultdict[str, list[DocumentTable]] = defaultdict(list)
@@ -53,7 +53,7 @@ def draft_of_labels(documents: Sequence[Document]) -> dict[str, Any] | None:
     if len(alike := max(tables.values(), key=len, default=[])) >= least:
         properties[LIST] = _list(alike, locale)
     if len(properties) < 2 and LIST not in properties:
-        return None
+        properties = {}
     return {"title": "document", "type": "object", "properties": properties, "required": [*properties]}
 
 

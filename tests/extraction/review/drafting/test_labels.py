@@ -15,8 +15,7 @@ OTHER = "Place: Hall"
 
 def drafted(*texts: str, name: str = "a.txt") -> dict[str, Any] | None:
     documents: list[Document] = [parse(text.encode(), name) for text in texts]
-    schema = draft_of_labels(documents)
-    return None if schema is None else schema["properties"]
+    return draft_of_labels(documents)["properties"] or None
 
 
 @each(

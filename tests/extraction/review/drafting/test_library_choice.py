@@ -68,14 +68,14 @@ def test_init_refuses_documents_of_which_none_can_be_read(tmp_path: Path, capsys
     assert "expected documents with text, got none" in capsys.readouterr().err
 
 
-def test_init_keeps_its_template_for_documents_without_labels_and_says_so(
+def test_init_writes_no_fields_of_another_kind_for_documents_without_labels_and_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "poem.txt").write_text(POEM)
     assert run(["init", str(tmp_path / "new"), str(tmp_path / "poem.txt")]) == 0
-    assert load_schema(tmp_path / "new" / "schema.yaml").name == "parcel"
+    assert "properties: {}" in (tmp_path / "new" / "schema.yaml").read_text()
     told = capsys.readouterr()
-    assert "they print no labels alike: the schema is a template" in told.err and "nothing found" not in told.out
+    assert "they print no labels alike: the schema has no fields" in told.err and "nothing found" not in told.out
 
 
 NOTICE = """Ferry notice
