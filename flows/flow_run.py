@@ -140,7 +140,7 @@ def show_end(summary: Summary, logged: LoggedRun, plan: RunPlan) -> None:
             log.warning("quarantine: %s %d: %s", reason.code, reason.documents, harmless("; ".join(reason.first)))
     # Of several schemas each has a report. Prefect's page follows no links to files, so the path is told as text.
     for part in (summary.routed or [{"run_id": summary.run_id}]) if summary.report is not None else ():
-        path = report_path(Path(plan.out or ""), part["run_id"])
+        path = report_path(Path(plan.out or "").absolute(), part["run_id"])
         create_markdown_artifact(embedded(path.read_text("utf-8")), key=_REPORT, description=str(path))
     if broken := broken_limits(summary, logged.reasons(), plan):
         raise RunError(broken)

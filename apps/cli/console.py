@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -45,12 +46,13 @@ _DIGITS = frozenset("0123456789.eE+-")
 
 def standard_output(width: int = 10_000) -> Console:
     """Returns the console of standard output, `width` characters wide without a terminal: enough for any row."""
-    return Console(width=None if sys.stdout.isatty() else width, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else width, highlight=False, markup=False)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
     """Returns a table of these values without interpreting markup in them."""
-    result = Table(box=box.SIMPLE_HEAD, title=harmless(title) or None, title_justify="left", pad_edge=False)
+    above = Text(harmless(title), "table.title")
+    result = Table(box=box.SIMPLE_HEAD, title=above or None, title_justify="left", pad_edge=False)
     lines = [tuple(map(cell, row)) for row in rows]
     heads = [*map(cell, columns)]
     for head, (_, folds) in zip(heads, _widths(heads, lines), strict=True):
@@ -62,8 +64,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = ""
 
 def _widths(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[tuple[int, bool]]:
     """Returns the characters that each column takes at least, and whether its longer texts are folded for that."""
-    widest = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-    folded = [max(UNFOLDED, len(head)) for head in heads]
+    widest = [max(map(cell_len, column)) for column in zip(heads, *lines, strict=True)]
+    folded = [max(UNFOLDED, cell_len(head)) for head in heads]
     return [(min(most, least), most > least) for most, least in zip(widest, folded, strict=True)]
 
 
@@ -87,7 +89,7 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str) ->
     lines = [[short(value, PREVIEW_WIDTH) for value in row] for row in rows]
     room, shown = standard_output(PAGE_WIDTH).width, 0
     for at, column in enumerate(columns):
-        room -= max(len(text) for text in (column, *(line[at] for line in lines))) + GAP
+        room -= max(map(cell_len, (column, *(line[at] for line in lines)))) + GAP
         shown += room >= 0 or at == 0
     more = len(columns) - shown
     title += f"; {with_noun(more, 'more field')} each" if more else ""
@@ -162,6 +164,7 @@ class Bar(OutcomeTally):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._live.transient = not self.inputs
         self._live.stop()
         self._ended.set()
         # Wrong use is found before any document is read, or while documents are counted: nothing is done then.

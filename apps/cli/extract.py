@@ -32,7 +32,7 @@ from cinnabar.extraction.store.records import AMBIGUOUS_DATE, EMPTY, EMPTY_RECOR
 from cinnabar.extras import check_extra
 from cinnabar.flows.parameters import flow_parameters
 from cinnabar.flows.prefect_server import check_server
-from cinnabar.wording import with_noun
+from cinnabar.wording import harmless, with_noun
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -167,9 +167,9 @@ def print_report(summary: Summary, sources: Sequence[SchemaSource], out: Path) -
     views = _print_records(summary, sources, out)
     if not summary.inputs:
         console.print("Nothing to do: there is no file to read (hidden ones do not count).")
-    console.print(f"Results: {out} (cinnabar sql, cinnabar show, or {out / 'cinnabar.duckdb'} in DuckDB){views}")
+    console.print(harmless(f"Results: {out} (cinnabar sql, cinnabar show, or {out}/cinnabar.duckdb in DuckDB){views}"))
     if summary.report is not None:
-        console.print(f"Report: {summary.report}", markup=False)
+        console.print(harmless(f"Report: {summary.report}"))
 
 
 def _skip_reasons(summary: Summary) -> list[str]:

@@ -59,7 +59,7 @@ def list_held(out: OutOption, documents: _HeldDocuments = None, codes: _Codes = 
     rows = [(one.path, one.schema_name, one.code, one.detail) for one in listed]
     console.print(table(("path", "schema", "code", "detail"), rows))
     reasons = ", ".join(f"{code} {count}" for code, count in Counter(o.code for o in listed).most_common())
-    console.print(harmless(f"{len(listed)} in quarantine" + (f": {reasons}" if reasons else "")), markup=False)
+    console.print(harmless(f"{len(listed)} in quarantine" + (f": {reasons}" if reasons else "")))
 
 
 @quarantine_app.command()

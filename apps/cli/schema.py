@@ -84,7 +84,7 @@ def check_schema(
         *(f"Not promised: {one['place']}: {one['reason']}" for one in report["not_promised"]),
         *(f"Checked in each record: {one['name']}: {one['expression']}" for one in report["checks"]),
     ):
-        console.print(harmless(line), markup=False)
+        console.print(harmless(line))
 
 
 def report_of_schema(source: SchemaSource, compiled: CompiledSchema) -> dict[str, Any]:

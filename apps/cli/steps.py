@@ -24,9 +24,7 @@ _WIDTH = 72
 _STYLES = {" ": "", "+": "bold green", "!": "bold red", "±": "bold yellow"}
 
 
-def show_steps(
-    document: str, out: Path, schema: str | None, model: str | None, as_json: bool
-) -> None:
+def show_steps(document: str, out: Path, schema: str | None, model: str | None, as_json: bool) -> None:
     """Fills a stored document again, and prints each step as soon as it is taken."""
     lines, console = sys.stdout, standard_output()
     console.file = lines
@@ -44,9 +42,8 @@ def show_steps(
         return
     if outcome.status != "written":
         why = f": {outcome.detail}" if outcome.detail else ""
-        console.print(harmless(f"A run would send this record to quarantine: {outcome.code}{why}"), markup=False)
-    legend = "+ committed, ! opened again, ± both; the number is the model's probability so far."
-    console.print(legend, markup=False, style="dim")
+        console.print(harmless(f"A run would send this record to quarantine: {outcome.code}{why}"))
+    console.print("+ committed, ! opened again, ± both; the number is the model's probability so far.", style="dim")
 
 
 def _print(step: WatchedStep, console: Console) -> None:

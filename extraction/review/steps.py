@@ -77,11 +77,8 @@ class _Followed(OverEngine):
 
     def _follow(self, state: FormState) -> None:
         self.steps = state.step + 1
-        self._tell(
-            WatchedStep(
-                state.step, state.record, state.committed, state.doubted, state.confidence, self.passage
-            )
-        )
+        told = (state.step, state.record, state.committed, state.doubted, state.confidence, self.passage)
+        self._tell(WatchedStep(*told))
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,9 @@ def test_a_preview_has_as_many_columns_as_fit_the_page_and_cuts_no_head_and_no_n
     assert lines[0] == "1 of the records; 2 more fields each" and max(map(len, lines)) <= 80
     assert lines[2].split() == heads[:4] and "Maria Celeste the Secon…" in lines[4] and "1480.00" in lines[4]
     assert "; " not in printed(fitted(heads[:2], [row[:2]], "1 of the records"))[0]
+    wide = ["運送会社の名前と住所", "荷物の数", "配達日時の記録", "受取人氏名", "備考欄の内容", "請求先"]
+    heads, values = printed(fitted(wide, [wide], ""))[2:5:2]  # a character takes two columns
+    assert heads.split() == values.split() == wide[:5]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

@@ -50,7 +50,7 @@ def test_a_folder_of_many_schemas_and_reasons_is_one_screen(
 ) -> None:
     crowded = replace(
         look(done),
-        folder="/a/folder/far/down/" * 6,
+        folder="/a/[/folder]/far/down/" * 6,
         records={f"a_schema_with_a_long_name_{at}": 1000 + at for at in range(40)},
         quarantined={code: 2000 + at for at, code in enumerate(REASONS)},
     )
@@ -58,6 +58,7 @@ def test_a_folder_of_many_schemas_and_reasons_is_one_screen(
     monkeypatch.setattr(status, "standard_output", lambda: Console(width=80))
     shown = said(capsys, "status", "--out", str(done))[1].splitlines()
     assert len(shown) <= 24 and max(map(len, shown)) <= 80
+    assert "[/folder]" in "\n".join(shown)
     assert "32 more" in "\n".join(shown) and str(sum(crowded.records.values())) in "\n".join(shown)
 
 
