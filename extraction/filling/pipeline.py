@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from cinnabar.engine.request import Failed, Filled, Filler, Request, Result
-from cinnabar.engine.work_time import limit_batches, time_stage
+from cinnabar.engine.work_time import limit_batches, progress_part, time_stage
 from cinnabar.errors import DocumentError, NotAccepted
 from cinnabar.extraction.documents.chunking import Chunk, on_pages
 from cinnabar.extraction.documents.content.document import Document
@@ -175,7 +175,8 @@ def _run_job(read: Sequence[OpenedInput], job: Job, overtakes: bool) -> Batch:
     aside = {at: one.tokens for at, one in enumerate(ready) if isinstance(one, _LongDocument)}
     documents = {at: one for at, one in enumerate(ready) if isinstance(one, _AskedDocument)}
     requests = [DocumentRequests(one.tokens, one.requests) for one in documents.values()]
-    with time_stage(filling, "fill"):
+    # Of a batch that a slower model may read next, this one is no share that a person waits for.
+    with time_stage(filling, "fill"), progress_part(0.0, float(job.tier is None)):
         results = fill_documents(requests, job.engine, job.max_seconds)
     steps = sum(result.steps for own in results for result in own if isinstance(result, Filled))
     merged = {at: _merge(asked, own, job) for (at, asked), own in zip(documents.items(), results, strict=True)}
