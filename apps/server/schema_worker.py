@@ -4,7 +4,7 @@
 
 A request is the length of a schema's text, 8 bytes little-endian, and the text; so is an answer, as JSON: `null` for a
 schema that compiles, else the error's `message` and the `pointer` of its keyword. TIME is the limit for a schema in
-seconds of processor time, MEMORY in bytes of address space. Automata that took long are kept on disk for the server.
+seconds of processor time, MEMORY in bytes of address space.
 """
 
 from __future__ import annotations
