@@ -9,10 +9,10 @@ from tests.support.effort import some
 from tests.support.tiny_models import CACHED, CAUSAL, END, VOCABULARY, decoder, record
 from tests.support.whole_texts import whole
 
+from cinnabar.engine.language import contexts
 from cinnabar.engine.language.contexts import PagedContext
 from cinnabar.engine.language.record_graph import graph_of
 from cinnabar.engine.language.sequences import OpenSequence, Task
-from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.decoder import Decoder
 from cinnabar.engine.models.language.passes import Passes
 from cinnabar.kernels.paged_attention import paged_attention
@@ -79,7 +79,7 @@ def joined(context: PagedContext, rows: list[OpenSequence]) -> None:
 def test_passes_with_a_cache_equal_passes_over_the_whole_text(
     kind: str, tiled: bool, pages: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "PREFILL", 16)
+    monkeypatch.setattr(contexts, "PREFILL", 16)
     traits = CACHED[kind]
     model = decoder(traits)
     block = model.traits.block

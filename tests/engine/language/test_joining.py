@@ -17,13 +17,13 @@ from tests.support.effort import examples, some
 from tests.support.scripted_decoder import ScriptedDecoder, edited, favour
 from tests.support.tiny_models import BLOCK, CACHED, END, FEW_KINDS, KINDS, TOKENIZER, VOCABULARY, decoder
 
+from cinnabar.engine.language import contexts
 from cinnabar.engine.language import denoiser as denoiser_module
 from cinnabar.engine.language.contexts import PagedContext
 from cinnabar.engine.language.decoded import Decoded, Undecoded
 from cinnabar.engine.language.denoiser import Denoiser
 from cinnabar.engine.language.sequences import Task
 from cinnabar.engine.language.settings import SETTINGS
-from cinnabar.engine.models.language import memory
 from cinnabar.engine.models.language.passes import Passes, Piece
 from cinnabar.engine.settings import EFFORTS
 from cinnabar.engine.work_time import limit_batches
@@ -77,7 +77,7 @@ def test_a_request_gives_what_it_gives_alone(
 ) -> None:
     denoiser = Denoiser(decoder(KINDS[kind], 5), TOKENIZER, pages=pages, page=PAGE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "PREFILL", prefill)
+        patch.setattr(contexts, "PREFILL", prefill)
         for order in (asked, asked[::-1]):
             found = list(denoiser.stream([made(*one) for one in order], room=room))
             assert sorted(at for at, _ in found) == [*range(len(order))]
@@ -140,7 +140,7 @@ class Seen:
 
 
 def test_a_long_prompt_is_read_beside_open_blocks_and_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "PREFILL", 64)
+    monkeypatch.setattr(contexts, "PREFILL", 64)
     long = task(SHORT, "xy" * 700)
     others = [task(form_of(INVOICE), "Document" + " name" * at) for at in range(4)]
     model = decoder(BLOCK, 5)

@@ -12,7 +12,6 @@ PRIVACY = {
     "wall-clock time for a document": f"{limits.PARSER_SECONDS:g} s,",
     "address space of a worker": f"{limits.PARSER_MEMORY >> 30} GiB",
     "size of a file": f"{limits.MAX_FILE >> 20} MiB",
-    "documents before a worker is replaced": f"{limits.PARSER_DOCUMENTS:,}",
     "processor time and wall clock for a picture in OCR": (
         f"{limits.PROCESSOR_SECONDS:g} s and {limits.PAGE_SECONDS:g} s"
     ),
@@ -27,7 +26,7 @@ FORMATS = (
     f"to a depth of {limits.MAX_MAIL_DEPTH} (`depth_limit`), {limits.MAX_MAIL_PARTS:,} parts and {limits.MAX_MAILS:,}",
     f"more than {limits.MAX_DECODED // 10**6} million pixels",
     f"at most {limits.MAX_READ_PICTURES:,} pictures",
-    f"up to {limits.MAX_KEPT_PAGES >> 20} MB",
+    f"up to {limits.MAX_KEPT_PAGES >> 20} MiB",
     f"the first {limits.MAX_ADDRESSES:,} cells of a workbook",
     f"At most {limits.MAX_INVOICE_LINES:,} lines are read",
     f"{limits.MAX_MEMBERS:,} files, and {limits.MAX_UNPACKED >> 20} MiB unpacked",
