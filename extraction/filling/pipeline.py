@@ -176,7 +176,7 @@ def _run_job(read: Sequence[OpenedInput], job: Job, overtakes: bool) -> Batch:
     documents = {at: one for at, one in enumerate(ready) if isinstance(one, _AskedDocument)}
     requests = [DocumentRequests(one.tokens, one.requests) for one in documents.values()]
     # Of a batch that a slower model may read next, this one is no share that a person waits for.
-    with time_stage(filling, "fill"), progress_part(0.0, float(job.tier is None)):
+    with time_stage(filling, "fill"), progress_part(0.0, 1.0 if job.tier is None else 0.0):
         results = fill_documents(requests, job.engine, job.max_seconds)
     steps = sum(result.steps for own in results for result in own if isinstance(result, Filled))
     merged = {at: _merge(asked, own, job) for (at, asked), own in zip(documents.items(), results, strict=True)}

@@ -121,8 +121,9 @@ def escalate(
         try:
             pieces = chunks_for(lower.document, filler, context, form)
             # A model's places tell where to read if it knows the kind of document, and no text is worded.
-            by_place = tier.prefer_confident and len(pieces) > 1 and not is_unknown(read.filled)
-            if by_place := by_place and not any(slot.written for slot in form.slots):
+            tells_places = not is_unknown(read.filled) and not any(slot.written for slot in form.slots)
+            by_place = tier.prefer_confident and len(pieces) > 1 and tells_places
+            if by_place:
                 pieces = chunks_for(lower.document, filler, min(context or SHORT_CHUNK, SHORT_CHUNK), form)
             # What the first model does not know as a whole is asked as a whole.
             below = ANY_CONFIDENCE if tier.prefer_confident and is_unknown(read.filled) else tier.doubted_below

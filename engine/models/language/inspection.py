@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -65,9 +65,7 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
             **_memory(traits, asked, weights, free_memory(on)),
             "missing tensors": list(contents.missing),
             "odd tensors": list(contents.odd),
-            "ignored tensors": f"{len(ignored)} that read images or audio, such as {ignored[0]}; documents come as text"
-            if (ignored := contents.ignored)
-            else None,
+            "ignored tensors": _ignored_parts(contents.ignored),
         }
     )
     for what, names in (("missing", contents.missing), ("odd", contents.odd)):
@@ -81,6 +79,10 @@ def inspect_checkpoint(folder: str | Path, device: str = "auto", precision: Prec
 def licences(folder: Path) -> list[str]:
     """Returns the names of the licence files of a folder."""
     return sorted(path.name for path in folder.iterdir() if _LICENCE.fullmatch(path.name))
+
+
+def _ignored_parts(names: Sequence[str]) -> str | None:
+    return f"{len(names)} that read images or audio, such as {names[0]}; documents come as text" if names else None
 
 
 def _stated_facts(path: Path, traits: Traits) -> dict[str, Any]:
